@@ -28,6 +28,7 @@ CONTROLLERS = {
     "jtc front": "joint_trajectory_controller in front of a chained controller",
     "rnea": "PD and pinocchio::rnea, chained",
     "exported": "exported controller, chained",
+    "hand": "the same in the mode cartesian_impedance",
 }
 
 HEAD = """# Benchmark in ros2_control

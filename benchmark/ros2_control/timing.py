@@ -6,6 +6,7 @@ jtc        joint_trajectory_controller on effort interfaces with PID, following 
 jtc front  the same in front of a chained controller: positions, velocities, accelerations
 rnea       a small controller with pinocchio::rnea and PD, behind such a front
 exported   the exported controller, chained
+hand       the same in the mode cartesian_impedance
 
 Pinocchio's headers and library come from the Python package `pin`.
 """
@@ -112,6 +113,10 @@ def controllers(arm: Arm) -> dict[str, dict[str, Any]]:
         "jtc front": trajectory_controller(arm, **front),
         "rnea": {"type": "rnea_controller/RneaController"},
         "exported": {"type": f"{exported_package(arm)}/ArmController"},
+        "hand": {
+            "type": f"{exported_package(arm)}/ArmController",
+            "mode": "cartesian_impedance",
+        },
     }
 
 
@@ -163,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the controllers and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmark.ros2_control.timing")
     parser.description, parser.formatter_class = __doc__, argparse.RawDescriptionHelpFormatter
-    known = ["jtc", "jtc front", "rnea", "exported"]
+    known = ["jtc", "jtc front", "rnea", "exported", "hand"]
     parser.add_argument("--robots", nargs="+", default=["panda"])
     parser.add_argument("--only", nargs="+", choices=known, default=known)
     parser.add_argument("--cycles", type=int, default=1_000_000)
@@ -175,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)
         add_packages(workspace)
-        if "exported" in options.only:
+        if {"exported", "hand"} & set(options.only):
             for arm in arms:
                 export(workspace, arm)
         workspace.build()

@@ -334,7 +334,7 @@ class CollisionMonitor:
     def _take_up(self, model: Model, collision: Collision) -> None:
         """Compute the settings of a model, and start afresh if its momentum has changed."""
         robot, before = model.dynamics.robot, self._model
-        if before is not None and model.rotor_inertia is not before.rotor_inertia:
+        if before and not np.array_equal(model.rotor_inertia, before.rotor_inertia):  # type: ignore[arg-type]
             self.forget()
         self._model, self._collision = model, collision
         given = collision.threshold

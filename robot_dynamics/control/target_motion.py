@@ -102,6 +102,7 @@ def _moved(R: Array, p: Array, way: Array) -> tuple[Array, Array]:
     return R, p + way[:3]
 
 
+@cache
 def program() -> Program:
     """Trace `target_equations`."""
     return optimize(trace("target_motion", lambda **x: target_equations(x), SHAPES))

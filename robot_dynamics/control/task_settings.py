@@ -168,25 +168,32 @@ class HandMobility:
     Args:
         dynamics: Equations of the arm without load, which only makes it heavier.
         hand: Link or frame.
+
+    Attributes:
+        mobilities: J M^-1 J^T in these poses, shape (N, 6, 6).
+        within: Which directions the arm moves independently, shape (6,).
+        masses: Usual apparent masses and inertias, shape (6,), kg and kg m^2.
+        length: Stands for an angle, m.
+        heaviest: See `TaskNumbers`.
     """
 
     def __init__(self, dynamics: Dynamics, hand: str) -> None:
         poses = np.vstack([middle_pose(dynamics.robot)[None], sample_poses(dynamics.robot)])
         M, J = dynamics.mass_matrix(poses), dynamics.jacobian(poses, hand)
-        self._mobilities = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
-        usual = np.median(self._mobilities.diagonal(axis1=1, axis2=2), axis=0)
+        self.mobilities = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
+        usual = np.median(self.mobilities.diagonal(axis1=1, axis2=2), axis=0)
         linear, angular = usual[:3].max(), usual[3:].max()
         self.length = float(np.sqrt(linear / angular)) if linear and angular else 1.0
-        self._within = self._independent()
-        masses = np.where(self._within, 1.0 / np.maximum(usual, 1e-300), 0.0)
-        self._masses = np.repeat(
+        self.within = self._independent()
+        masses = np.where(self.within, 1.0 / np.maximum(usual, 1e-300), 0.0)
+        self.masses = np.repeat(
             [np.median(part[part > 0.0]) if part.any() else 0.0 for part in np.split(masses, 2)], 3
         )
         self.heaviest = HEAVIEST * self._usual_sum()
 
     def _usual_sum(self) -> float:
         """Return the median of the sum of the apparent masses of the hand, kg."""
-        A, within = self._scaled(), np.flatnonzero(self._within)
+        A, within = self._scaled(), np.flatnonzero(self.within)
         squares = np.linalg.eigvalsh(A[:, within][:, :, within])
         least = 1e-9 * np.maximum(squares[:, -1:], 1e-300)
         return float(np.median((1.0 / np.maximum(squares, least)).sum(axis=1)))
@@ -194,7 +201,7 @@ class HandMobility:
     def _scaled(self) -> Array:
         """Return the mobilities with lengths in place of angles, shape (N, 6, 6)."""
         scale = np.repeat([1.0, self.length], 3)
-        return np.asarray(self._mobilities * np.outer(scale, scale))
+        return np.asarray(self.mobilities * np.outer(scale, scale))
 
     def _independent(self) -> Array:
         """Return which directions an arm moves independently, shape (6,), positions first."""
@@ -212,12 +219,12 @@ class HandMobility:
 
         Directions that no joint moves are free. No pose has a natural frequency above `fastest`.
         """
-        inertia = np.where(self._masses > 0.0, self._masses, 1.0)
+        inertia = np.where(self.masses > 0.0, self.masses, 1.0)
         stiffness = bandwidth**2 * inertia
         settings = TaskSettings(
             stiffness,
             inertia,
-            controlled=tuple(MOTION if within else FREE for within in self._within),
+            controlled=tuple(MOTION if within else FREE for within in self.within),
         )
         share = min(1.0, fastest / self.fastest_mode(settings.stiffness))
         return replace(settings, stiffness=share**2 * settings.stiffness)
@@ -225,7 +232,7 @@ class HandMobility:
     def force_damping(self, settings: TaskSettings, bandwidth: float) -> Array:
         """Return the default damping of directions of force, shape (6, 6)."""
         rate = 2.0 * settings.damping_ratio * bandwidth
-        return np.diag((settings.held - settings.selection) * rate * self._masses)
+        return np.diag((settings.held - settings.selection) * rate * self.masses)
 
     def constants(
         self, settings: TaskSettings, bandwidth: float, fastest: float, share: float
@@ -261,5 +268,5 @@ class HandMobility:
     def fastest_mode(self, stiffness: Array) -> float:
         """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""
         root = _root_of(stiffness)
-        squares = np.linalg.eigvalsh(root.T @ self._mobilities @ root)
+        squares = np.linalg.eigvalsh(root.T @ self.mobilities @ root)
         return float(np.sqrt(max(squares.max(), 1e-12)))

@@ -7,15 +7,16 @@ No law stands here. Each program evaluates functions of `robot_dynamics.control`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.piecewise import maximum, select
 from robot_dynamics.compiler.graph.trace import Program, Shape, trace
+from robot_dynamics.control import collision, target_motion, task_space
 from robot_dynamics.control.control_cycle import JointSettings, cycle_equations, input_shapes
 from robot_dynamics.control.friction import (
     FrictionRows,
@@ -23,7 +24,9 @@ from robot_dynamics.control.friction import (
     friction_effort,
 )
 from robot_dynamics.control.laws import (
+    FLOATING,
     MODES,
+    TASK_MODES,
     Measured,
     Reference,
     pd_feedforward,
@@ -33,13 +36,18 @@ from robot_dynamics.control.limits import SoftLimits
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.control.setpoint import join_duration
 from robot_dynamics.control.status import summed_deviation
+from robot_dynamics.control.target_motion import way_between
+from robot_dynamics.control.task_kernel import ArmEquations
 from robot_dynamics.control.transitions import rise
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels import Equations
 from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics import link_poses
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.interpolation import quintic
 from robot_dynamics.trajectory.replacement import stop_within
 from robot_dynamics.trajectory.trajectory import ORDER, State
@@ -49,6 +57,11 @@ COUPLED = "feedforward_coupled"
 
 LAWS = (*MODES, COUPLED)
 """Names of the exported laws."""
+
+KEPT = 8
+"""Robots of which the programs are kept."""
+
+_TRACED: dict[tuple[Any, ...], dict[str, Program]] = {}
 
 
 class DriveRows(NamedTuple):
@@ -89,6 +102,16 @@ class Tuning(NamedTuple):
     friction_width: Any
 
 
+class Damping(NamedTuple):
+    """Gains of which a law uses the damping alone.
+
+    Args:
+        kd: See `Gains`.
+    """
+
+    kd: Any
+
+
 @dataclass(frozen=True)
 class SymbolicModel:
     """The interface of `Model` that `control.laws` use, on symbols.
@@ -101,6 +124,7 @@ class SymbolicModel:
         tuning: Bandwidth and widths.
         coupled: As of `Model`.
         continuous: As of `Model`.
+        gains: As of `Model`, for the laws that use them.
     """
 
     equations: Mapping[str, Equations]
@@ -110,6 +134,7 @@ class SymbolicModel:
     tuning: Tuning
     coupled: bool
     continuous: Array | None
+    gains: Damping | None = None
 
     def _evaluate(self, name: str, *motion: Array) -> Any:
         found = self.equations[name]
@@ -130,6 +155,11 @@ class SymbolicModel:
         """Return efforts of a motion without friction, shape (n,)."""
         tau: Array = self._evaluate("inverse", q, qd, qdd)
         return tau + self.drives.rotor * qdd
+
+    def momentum(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the generalized momentum and its rate without rotors, shape (n,) each."""
+        found = self._evaluate("momentum", q, qd)
+        return found["p"], found["rate"]
 
     def bias(self, q: Array, qd: Array) -> Array:
         """Return Coriolis, centrifugal and gravity efforts, shape (n,)."""
@@ -161,16 +191,54 @@ class SymbolicModel:
         return tau + self.friction_effort(qd, tau)
 
 
+class SymbolicTask:
+    """The interface of `Task` that the laws in task space use, on symbols.
+
+    Args:
+        arm: Equations of the arm with its hand.
+        projector: One of `task_space.PROJECTORS`.
+        inputs: See `task_space.input_shapes`.
+
+    Attributes:
+        results: Of the law, besides its effort.
+    """
+
+    def __init__(self, arm: ArmEquations, projector: str, inputs: Mapping[str, Array]) -> None:
+        self._arm, self._projector, self._inputs = arm, projector, inputs
+        self.results: dict[str, Array] = {}
+
+    def effort(self, model: Any, mode: str, measured: Measured) -> Array:
+        """Return efforts without gravity, shape (n,); see `Task.effort`."""
+        x = {**self._inputs, "rotor": model.drives.rotor}
+        found = task_space.task_equations(self._arm, mode, self._projector, x)
+        tau = found.pop("effort")
+        self.results = found
+        return np.asarray(tau + model.friction_effort(found["velocity"], tau))
+
+
 class ControlKernels:
     """The programs of a controller of one robot.
 
     Args:
         dynamics: Equations of the robot.
         endpoint: Link or frame that carries the payload; None for none.
+        hand: Link or frame that the modes in task space control; by default `endpoint`, or the
+            first tip.
+        projector: One of `task_space.PROJECTORS`.
     """
 
-    def __init__(self, dynamics: Dynamics, endpoint: str | None) -> None:
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        endpoint: str | None,
+        hand: str | None = None,
+        projector: str = task_space.CONSISTENT,
+    ) -> None:
         robot = self.robot = dynamics.robot
+        hand = hand_frame(robot, endpoint, hand)
+        self._key = robot_digest(robot), dynamics.formulation, endpoint, hand, projector
+        self._projector = projector
+        self._arm = ArmEquations.of(dynamics, hand, endpoint)
         turning = continuous_joints(robot)
         self._continuous = turning if turning.any() else None
         self._parents = composite_body.elimination_parents(merge_fixed(robot))
@@ -179,11 +247,19 @@ class ControlKernels:
         self._equations = {
             "inverse": next(dynamics.equations("inverse", loaded)),
             "mass_matrix": next(dynamics.equations("mass_matrix", carrying)),
+            "momentum": next(dynamics.equations("momentum", loaded)),
         }
         self.load_shapes: dict[str, Shape] = dict(loaded.inputs)
 
     def programs(self) -> dict[str, Program]:
-        """Return the programs by name, optimized."""
+        """Return the programs by name, optimized; those of the last robots are known."""
+        if self._key not in _TRACED:
+            while len(_TRACED) >= KEPT:
+                _TRACED.pop(next(iter(_TRACED)))
+            _TRACED[self._key] = self._traced()
+        return dict(_TRACED[self._key])
+
+    def _traced(self) -> dict[str, Program]:
         n = self.robot.dof
         found: dict[str, Program] = {}
 
@@ -192,6 +268,15 @@ class ControlKernels:
 
         for name in LAWS:
             add(f"law_{name}", *self._law(name))
+        for name in TASK_MODES:
+            add(f"task_{name}", *self._task_law(name))
+        add("floating", *self._floating())
+        add("observer", *self._observer())
+        found["target_motion"] = target_motion.program()
+        add("frames", self._frames, {"q": (n,)})
+        turned, placed = (3, 3), (3,)
+        poses = {"from_rotation": turned, "from_position": placed}
+        add("way_between", _way, {**poses, "to_rotation": turned, "to_position": placed})
         add("feedforward", *self._feedforward())
         add("cycle", *self._cycle())
         add("feedback", *self._feedback())
@@ -218,7 +303,9 @@ class ControlKernels:
         )
         return found
 
-    def _model(self, x: Mapping[str, Array], *, coupled: bool = False) -> Any:
+    def _model(
+        self, x: Mapping[str, Array], *, coupled: bool = False, gains: Damping | None = None
+    ) -> Any:
         return SymbolicModel(
             self._equations,
             self._parents,
@@ -227,6 +314,7 @@ class ControlKernels:
             Tuning(*x["tuning"]),
             coupled,
             self._continuous,
+            gains,
         )
 
     @property
@@ -248,6 +336,53 @@ class ControlKernels:
 
         n = self.robot.dof
         return equations, {"desired": (3, n), "measured": (2, n), **self._model_shapes}
+
+    def _floating(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Efforts of an arm that gives way after a collision."""
+
+        def equations(**x: Array) -> dict[str, Array]:
+            model, measured = self._model(x, gains=Damping(x["kd"])), Measured(*x["measured"])
+            return {"asked": FLOATING.asked(model, Reference(*measured, measured.qd), measured)}
+
+        n = self.robot.dof
+        return equations, {"measured": (2, n), "kd": (n,), **self._model_shapes}
+
+    def _task_law(self, mode: str) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Efforts of a law in task space, with gravity and friction."""
+
+        def equations(**x: Array) -> dict[str, Array]:
+            model, measured = self._model(x), Measured(x["q"], x["qd"])
+            arm = replace(self._arm, payload=x.get("payload"))
+            task = SymbolicTask(arm, self._projector, x)
+            reference = Reference(*measured, measured.qd, task)
+            return {"asked": TASK_MODES[mode].asked(model, reference, measured), **task.results}
+
+        shapes = dict(task_space.input_shapes(self.robot.dof))
+        del shapes["rotor"]  # one of the drives
+        return equations, {**shapes, **self._model_shapes}
+
+    def _observer(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """External efforts since the last state."""
+
+        def equations(**x: Array) -> dict[str, Array]:
+            model, (q, qd) = self._model(x), x["measured"]
+            p, rate = model.momentum(q, qd)
+            *friction, width, rotor = model.drives
+            width = select(0.0, width, width, model.tuning.friction_width)
+            inputs = {"p": p, "rate": rate, "qd": qd, **{k: x[k] for k in kept}}
+            inputs["settings"] = np.array([*friction, width, rotor, x["threshold"]])
+            found = collision.observer_equations(inputs)
+            return {f"next_{name}": value for name, value in found.items()}
+
+        n = self.robot.dof
+        kept = {k: collision.input_shapes(n)[k] for k in ("tau", "state", "scalars")}
+        shapes = {"measured": (2, n), **kept, "threshold": (n,)}
+        return equations, {**shapes, **self._model_shapes}
+
+    def _frames(self, q: Array) -> dict[str, Array]:
+        """Poses of `robot.frame_names` in the root link: rotation, row by row, and position."""
+        poses = link_poses(self.robot, q).values()
+        return {"poses": np.array([[*np.ravel(pose[0]), *pose[1]] for pose in poses])}
 
     def _feedforward(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
         def equations(**x: Array) -> dict[str, Array]:
@@ -293,11 +428,22 @@ def _approach(begin: Array, duration: Array, time: Array) -> dict[str, Array]:
     return {"state": _evaluated(c, maximum(time[0], 0.0))}
 
 
+def _way(
+    from_rotation: Array, from_position: Array, to_rotation: Array, to_position: Array
+) -> dict[str, Array]:
+    """Translation and rotation vector from a pose to another."""
+    start, end = Pose(from_rotation, from_position), Pose(to_rotation, to_position)
+    return {"way": way_between(start, end)}
+
+
 def _rest(begin: Array, stop: Array, lower: Array, upper: Array, time: Array) -> dict[str, Array]:
-    """State, shape (3, n), on the motion to rest from a state."""
+    """State, shape (3, n), on the motion to rest from a state, and when the last joint rests."""
     T, c = stop_within(State(*begin), stop[0], lower, upper)
     t = -maximum(-T, -time[0])  # each joint has its own end
-    return {"state": _evaluated(c, t)}
+    end = T[0]
+    for other in T[1:]:
+        end = maximum(other, end)
+    return {"state": _evaluated(c, t), "end": np.array([end])}
 
 
 def _evaluated(c: Array, t: Any) -> Array:
@@ -308,6 +454,11 @@ def _evaluated(c: Array, t: Any) -> Array:
         rows.append(sum(factors[p] * c[:, p] * t ** (p - k) for p in range(k, ORDER)))
         factors = factors * (np.arange(ORDER) - k)
     return np.array(rows)
+
+
+def hand_frame(robot: Robot, endpoint: str | None, hand: str | None) -> str:
+    """Return the hand: the one that is named, the frame of payloads, or the first tip."""
+    return hand or endpoint or merge_fixed(robot).tips[0]
 
 
 def payload_frame(robot: Robot) -> str | None:

@@ -21,16 +21,18 @@ import yaml
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
-from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.limits import (
     NEAR,
     default_tracking_errors,
     effort_limits,
     velocity_limits,
 )
+from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, RobotError
-from robot_dynamics.export.control_kernels import ControlKernels
+from robot_dynamics.export.control_kernels import ControlKernels, hand_frame
+from robot_dynamics.export.hand_header import hand_hpp
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.model_header import model_hpp
 from robot_dynamics.export.package_name import check_package_name
@@ -77,6 +79,8 @@ class PackageRequest:
         bandwidth: Natural frequency under the default gains, rad/s.
         command: Command that writes the package, without absolute paths.
         drives: Friction and rotors; by default the friction of the URDF.
+        hand: Link or frame that the modes in task space control; see `hand_frame`.
+        projector: Of their null space.
     """
 
     name: str
@@ -88,6 +92,8 @@ class PackageRequest:
     bandwidth: float = DEFAULT_BANDWIDTH
     command: str = "robot-dynamics export controller"
     drives: Drives | None = None
+    hand: str | None = None
+    projector: str = CONSISTENT
 
 
 @dataclass(frozen=True)
@@ -109,13 +115,14 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
     Raises:
         ArgumentError: If the name cannot be one of a package.
         RobotError: If an effort limit is missing.
-        UnknownNameError: If a locked joint or the frame of the payload does not exist.
+        UnknownNameError: If a locked joint, the frame of the payload or the hand does not exist.
     """
     name = check_package_name(request.name)
     robot = request.whole.with_locked(request.locked) if request.locked else request.whole
     check_effort_limits(robot)
     dynamics = Dynamics(robot)
-    programs = ControlKernels(dynamics, request.endpoint).programs()
+    hand = request.endpoint, request.hand, request.projector
+    programs = ControlKernels(dynamics, *hand).programs()
     urdf, missing = controlled_urdf(request.urdf, robot, request.locked)
     drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
     written = {
@@ -130,6 +137,7 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
             drives,
             _coupling(request.urdf, robot),
         ),
+        "src/hand.hpp": hand_hpp(name, dynamics, *hand),
         "src/model.hpp": model_hpp(name, request.whole, request.endpoint, request.command),
         "test/reference_efforts.hpp": reference_efforts_hpp(name, robot, request.endpoint, drives),
         f"urdf/{name}.urdf": urdf,
@@ -187,7 +195,8 @@ def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
         "references_yaml": _yaml([f"{CONTROLLER}/{name}" for name in names]),
         "constraints_yaml": _yaml(_constraints(robot)),
         "goal_shell": _goal(robot),
-        "modes": ", ".join(MODES),
+        "modes": ", ".join(ALL_MODES),
+        "hand": comment(hand_frame(robot, request.endpoint, request.hand)),
         "payload_frame": comment(request.endpoint or "none"),
     }
 

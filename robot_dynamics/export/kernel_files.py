@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.source.c import c_source, prototype
-from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.laws import MODES, TASK_MODES
 from robot_dynamics.export.control_kernels import COUPLED
 
 LOAD = ("payload", "gravity")
@@ -29,7 +29,9 @@ def kernels_hpp(package: str, programs: Mapping[str, Program]) -> str:
     """Write the C++ header that calls them without the name of the package."""
     named = {name: replace(p, name=f"{package}_{name}") for name, p in programs.items()}
     wrappers = [
-        _wrapper(name, program) for name, program in named.items() if not name.startswith("law_")
+        _wrapper(name, program)
+        for name, program in named.items()
+        if not name.startswith(("law_", "task_"))
     ]
     declared = "\n".join(f"{prototype(program)};" for program in named.values())
     law = programs[f"law_{COUPLED}"]
@@ -39,6 +41,14 @@ def kernels_hpp(package: str, programs: Mapping[str, Program]) -> str:
     cases = "\n".join(
         f"    case Mode::{mode}:\n      {package}_law_{mode}({passed});\n      return;"
         for mode in MODES
+    )
+    task = programs[f"task_{next(iter(TASK_MODES))}"]
+    given = [key for key in task.inputs if key not in MODEL]
+    results = ", ".join(f"double * {key}" for key in task.outputs)
+    arguments = ", ".join([*task.inputs, *task.outputs])
+    tasks = "\n".join(
+        f"    case Mode::{mode}:\n      {package}_task_{mode}({arguments});\n      return;"
+        for mode in TASK_MODES
     )
     body = "\n\n".join(wrappers)
     return f"""#ifndef {package}_KERNELS_HPP_
@@ -68,6 +78,19 @@ inline void law(
   }}
   switch (mode) {{
 {cases}
+    default:
+      return;
+  }}
+}}
+
+/// Effort and motion of a law in task space.
+inline void task_law(
+  Mode mode, {_parameters([*given, *MODEL], task.inputs)}, {results})
+{{
+  switch (mode) {{
+{tasks}
+    default:
+      return;
   }}
 }}
 

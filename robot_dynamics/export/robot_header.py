@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from robot_dynamics.control import collision
+from robot_dynamics.control.collision import ObserverState, default_thresholds
 from robot_dynamics.control.control_cycle import JointSettings, Scalars
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
-from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.laws import ALL_MODES, FLOATING
 from robot_dynamics.control.limits import (
     FAST,
     NEAR,
@@ -21,7 +23,7 @@ from robot_dynamics.control.limits import (
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.sampling.dead_reckoning import MOST_SHARE, MOVES, WINDOW_S
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
-from robot_dynamics.control.setpoint import USUAL_SPEED
+from robot_dynamics.control.setpoint import SHORTEST_JOIN_S, USUAL_SPEED
 from robot_dynamics.control.status import SHORTEST_PAUSE_S, Brakes
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import payload_numbers
@@ -65,10 +67,12 @@ def robot_hpp(
     names = ",\n".join(f"  {text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
-    modes = ",\n".join(f"  {name}" for name in MODES)
-    mode_names = _list(text(name) for name in MODES)
-    adds = _cases({name: law.by_joint for name, law in MODES.items()})
-    follows = _cases({name: law.feedback for name, law in MODES.items()})
+    laws = {**ALL_MODES, "floating": FLOATING}
+    modes = ",\n".join(f"  {name}" for name in laws)
+    mode_names = _list(text(name) for name in ALL_MODES)
+    adds = _cases({name: law.by_joint for name, law in laws.items()})
+    follows = _cases({name: law.feedback for name, law in laws.items()})
+    tasks = _cases({name: law.in_task_space for name, law in laws.items()})
     rows = ",\n".join(
         f"  {vector(np.broadcast_to(given[name], robot.dof))}" for name in DriveRows._fields
     )
@@ -128,18 +132,39 @@ constexpr double DISTURBANCE_SPEED = {MOVES!r};
 
 constexpr double USUAL_SPEED = {USUAL_SPEED!r};  // rad/s or m/s, where no limit is known
 
-/// Control laws.
+/// Default external effort that counts as a contact, and constants of its detection: see
+/// `Contacts`; times in s.
+constexpr Vector EXTERNAL_EFFORT = {vector(default_thresholds(robot))};
+constexpr std::size_t OBSERVER_ROWS = {len(ObserverState._fields)};
+constexpr double CONTACT_RELEASE = {collision.RELEASE!r};
+constexpr double CONTACT_LONGEST_GAP = {collision.LONGEST_GAP_S!r};
+constexpr double CONTACT_FADE = {collision.FADE_S!r};
+constexpr double CONTACT_STOP = {collision.STOP_S!r};
+constexpr double RETREAT_TIME = {collision.RETREAT_S!r};
+constexpr double RETREAT_NOTE = {collision.NOTE_S!r};
+constexpr double SHORTEST_JOIN = {SHORTEST_JOIN_S!r};
+
+/// Control laws; the last one is that after a collision, and no mode.
 enum class Mode : int
 {{
 {modes}
 }};
-constexpr std::array<const char *, {len(MODES)}> MODES = {{{{{mode_names}}}}};
+constexpr std::array<const char *, {len(ALL_MODES)}> MODES = {{{{{mode_names}}}}};
 
 /// Returns whether a law brings the arm to the reference; if not, a hand may lead it.
 constexpr bool follows_reference(Mode mode)
 {{
   switch (mode) {{
 {follows}
+  }}
+  return false;
+}}
+
+/// Returns whether a law controls the hand.
+constexpr bool in_task_space(Mode mode)
+{{
+  switch (mode) {{
+{tasks}
   }}
   return false;
 }}
@@ -211,7 +236,8 @@ def default_models(dynamics: Dynamics, bandwidth: float) -> dict[float, Model]:
 def _tunings(dynamics: Dynamics, bandwidth: float) -> str:
     """Write the default gains by update rate."""
     rows = [
-        f"  {{{number(rate)}, {'true' if model.coupled else 'false'}, {number(model.bandwidth)},\n"
+        f"  {{{number(rate)}, {'true' if model.coupled else 'false'}, {number(model.bandwidth)}, "
+        f"{number(model.fastest)},\n"
         f"    {vector(model.gains.kp)},\n    {vector(model.gains.kd)}}}"
         for rate, model in default_models(dynamics, bandwidth).items()
     ]
@@ -221,6 +247,7 @@ struct DefaultGains
   double rate;
   bool coupled;      // feedback of the mode feedforward uses the mass matrix
   double bandwidth;  // rad/s
+  double fastest;    // natural frequency of the hand, rad/s
   Vector kp;
   Vector kd;
 }};

@@ -49,6 +49,22 @@ Settings settings()
     *x = number();
   }
   load(s.load);
+  s.collision.reaction = static_cast<Reaction>(static_cast<int>(number()));
+  s.collision.gain = number();
+  s.collision.time = number();
+  vector(s.collision.threshold);
+  TaskSettings & t = s.task;
+  t.in_frame = number() > 0.5;
+  for (Six * v : {&t.stiffness, &t.largest, &t.selection, &t.held}) {
+    read(v->data(), v->size());
+  }
+  for (SixBySix * v : {&t.root, &t.damping, &t.mobility}) {
+    read(v->data(), v->size());
+  }
+  read(t.free_axis.data(), t.free_axis.size());
+  read(t.numbers.data(), t.numbers.size());
+  read(t.speed.data(), t.speed.size());
+  read(t.acceleration.data(), t.acceleration.size());
   return s;
 }
 
@@ -94,8 +110,28 @@ int main()
            {c.effort, c.error, c.desired.q, c.desired.qd, c.asked, c.feedback, c.integral}) {
         write(v.data(), N);
       }
+      const double touched = static_cast<double>(c.touched);
+      write(&touched, 1);
+      write(c.external.data(), N);
+      write(c.threshold.data(), N);
+      write(c.hand.target.rotation.data(), 9);
+      write(c.hand.target.position.data(), 3);
+      write(c.hand.error.data(), 6);
+      write(&c.hand.singularity, 1);
     } else if (code == 5.0) {
       core.resume();
+    } else if (code == 6.0) {
+      const double now = number();
+      Target t;
+      t.kind = static_cast<Target::Kind>(static_cast<int>(number()));
+      t.frame = static_cast<std::size_t>(number());
+      read(t.pose.rotation.data(), 9);
+      read(t.pose.position.data(), 3);
+      read(t.vector.data(), 6);
+      t.lasts = number();
+      core.set_target(t, now);
+    } else if (code == 7.0) {
+      core.stop_hand();
     }
   }
   return std::fflush(stdout);

@@ -1,9 +1,13 @@
-"""MoveIt's goals through the chain of an exported package: stock controllers and mock hardware."""
+"""An exported package under controller_manager: goals with mock hardware, and the hand of an arm.
+
+The arm of the tests of the hand is hardware that moves by the equations of the package.
+"""
 
 import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,13 +20,15 @@ pytest.importorskip(
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from action_client import Client, moveit_goal
 from exported_package import environment, installed_package, missing
 from robot_dynamics.robot import find_robot, urdf_text
-from ros_system import PATIENCE, Peer, wait_for
+from ros_system import PATIENCE, Peer, free_domain, wait_for
 
 LACKING = missing(
     "controller_manager",
@@ -47,11 +53,11 @@ RATE = 250  # Hz, which other programs on the machine leave to it
 class Chain:
     """The launch file of a package with its client."""
 
-    def __init__(self, prefix, folder, domain):
+    def __init__(self, prefix, folder, domain, *arguments):
         self._file = folder / "launch.log"
         with self._file.open("wb") as output:
             self._process = subprocess.Popen(
-                ["ros2", "launch", "pkg", "pkg.launch.py"],
+                ["ros2", "launch", "pkg", "pkg.launch.py", *arguments],
                 env={
                     **environment(prefix),
                     "ROS_DOMAIN_ID": str(domain),
@@ -139,14 +145,155 @@ class Chain:
             self.peer.close()
 
 
+SIMULATED = f"""
+add_library(simulated_arm SHARED {Path(__file__).with_name("simulated_arm.cpp")})
+target_link_libraries(simulated_arm PRIVATE ${{PROJECT_NAME}}_core
+  hardware_interface::hardware_interface pluginlib::pluginlib rclcpp::rclcpp
+  ${{std_msgs_TARGETS}})
+file(WRITE ${{CMAKE_CURRENT_SOURCE_DIR}}/simulated_arm.xml [[<library path="simulated_arm">
+  <class name="pkg/SimulatedArm" type="pkg::SimulatedArm"
+         base_class_type="hardware_interface::SystemInterface"/></library>]])
+pluginlib_export_plugin_description_file(hardware_interface simulated_arm.xml)
+install(TARGETS simulated_arm LIBRARY DESTINATION lib)
+ament_package()
+"""
+
+
+def with_simulated_arm(path, text):
+    """Files of the package, with hardware that the launch file uses with hardware:=urdf."""
+    if path == "CMakeLists.txt":
+        return text.replace("ament_package()", SIMULATED)
+    if path.startswith("urdf/"):
+        text = text.replace("mock_components/GenericSystem", "pkg/SimulatedArm")
+        return text.replace('"initial_value">0.0<', '"initial_value">0.8<')  # not stretched
+    return text.replace("update_rate: 1000", f"update_rate: {RATE}")
+
+
 @pytest.fixture(scope="module")
-def chain(domain, tmp_path_factory):
+def package(tmp_path_factory):
+    """Install prefix, and the folder of its logs."""
     folder = tmp_path_factory.mktemp("chain")
-    prefix = installed_package(
-        urdf_text(find_robot("planar_2r")),
-        folder,
-        lambda path, text: text.replace("update_rate: 1000", f"update_rate: {RATE}"),
+    robot = urdf_text(find_robot("planar_2r"))
+    return installed_package(robot, folder, with_simulated_arm), folder
+
+
+class Hand:
+    """The hand of a simulated arm, and what a test sends it."""
+
+    def __init__(self, chain):
+        self.chain, peer = chain, chain.peer
+        self.poses = peer.listen(PoseStamped, f"/{CONTROLLER}/cartesian_pose", 1000)
+        self.external = peer.listen(JointState, f"/{CONTROLLER}/external_effort", 1000)
+        self.pose_out = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")
+        self.twist_out = peer.publisher(TwistStamped, f"/{CONTROLLER}/target_twist")
+        self.wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/target_wrench")
+        self.push_out = peer.publisher(Float64MultiArray, "/push")
+
+    def at(self):
+        """Position now."""
+        known = len(self.poses)
+        wait_for(lambda: len(self.poses) > known + 1, "a pose of the hand")
+        p = self.poses[-1].pose.position
+        return np.array([p.x, p.y, p.z])
+
+    def moved(self, x=0.0, y=0.0, z=0.0, frame="", scale=1.0):
+        """Target beside the present pose."""
+        msg = PoseStamped()
+        msg.header.frame_id, msg.pose = frame, self.poses[-1].pose
+        p, o = msg.pose.position, msg.pose.orientation
+        p.x, p.y, p.z = p.x + x, p.y + y, p.z + z
+        o.x, o.y, o.z, o.w = (scale * value for value in (o.x, o.y, o.z, o.w))
+        return msg
+
+    def says(self, text, send=lambda: None):
+        """Send again and again until the log has a text that it did not have before."""
+        before = self.chain.log.count(text)
+
+        def found():
+            send()
+            time.sleep(0.05)
+            return self.chain.log.count(text) > before
+
+        wait_for(found, f"'{text}' in the log:\n{self.chain.log}")
+
+    def push(self, *efforts):
+        self.push_out.publish(Float64MultiArray(data=efforts))
+
+
+@pytest.fixture
+def hand(package, tmp_path):
+    chain = Chain(package[0], tmp_path, free_domain(), "hardware:=urdf", "chained:=false")
+    try:
+        chain.sees("holding still: no reference comes")
+        hand = Hand(chain)
+        for name, value in (
+            ("collision.reaction", "stop"),
+            ("mode", "cartesian_impedance"),
+        ):
+            assert chain.peer.set_parameter(CONTROLLER, name, value).successful
+        hand.at()
+        yield hand
+    finally:
+        chain.close()
+    assert "Traceback" not in chain.log
+
+
+def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
+    chain, peer = hand.chain, hand.chain.peer
+    assert chain.log.count("mode 'cartesian_impedance', before 'feedforward'") == 1
+    begin = hand.at()
+    target = hand.moved(x=-0.1, z=0.05)
+    goal = np.array([getattr(target.pose.position, axis) for axis in "xyz"])
+    hand.says("moving the hand to its target", lambda: hand.pose_out.publish(target))
+    wait_for(lambda: np.abs(hand.at() - goal).max() < 1e-3, f"{goal} from {begin}")
+
+    # What is wrong is refused by one line each, and the arm holds
+    hand.says(
+        "target_pose is ignored: the quaternion has the length 2; give one of length 1",
+        lambda: hand.pose_out.publish(hand.moved(scale=2.0)),
     )
+    twist, wrench = TwistStamped(), WrenchStamped()
+    twist.header.frame_id, wrench.wrench.force.y = "nix", float("nan")
+    hand.says(
+        "target_twist is ignored: no frame 'nix' in robot 'planar_2r' (frames: base_link, link_1, ",
+        lambda: hand.twist_out.publish(twist),
+    )
+    hand.says(
+        "target_wrench is ignored: force.y is nan; every number must be finite",
+        lambda: hand.wrench_out.publish(wrench),
+    )
+    held = hand.at()
+    assert np.abs(held - goal).max() < 1e-3
+    twist = TwistStamped()
+    twist.twist.linear.x = -0.1
+    hand.says("moving the hand to its target", lambda: hand.twist_out.publish(twist))
+    chain.sees("target_twist has ended: the hand comes to rest")
+    assert hand.at()[0] < held[0]
+
+    # A push of twice the threshold of the first joint
+    name = "joint_1"
+    threshold = peer.get_parameter(CONTROLLER, f"limits.{name}.external_effort")
+    hand.says(
+        f"stopped: joint '{name}' feels an external ", lambda: hand.push(2.0 * threshold, 0.0)
+    )
+    hand.push(0.0, 0.0)
+    assert max(abs(x.effort[0]) for x in hand.external) > threshold
+    assert peer.call(Trigger, f"/{CONTROLLER}/resume", Trigger.Request()).success
+    rest = hand.at()
+    target = hand.moved(x=0.05)
+    hand.says("moving the hand to its target", lambda: hand.pose_out.publish(target))
+    wait_for(lambda: hand.at()[0] > rest[0] + 0.045, "motion after the stop")
+
+    # A second sender
+    other = peer.node.create_publisher(PoseStamped, f"/{CONTROLLER}/target_pose", 10)
+    hand.says("target_pose is published by /peer and /peer: the hand follows none of them ")
+    peer.node.destroy_publisher(other)
+    hand.says("target_pose has one publisher and is followed again")
+
+
+@pytest.fixture(scope="module")
+def chain(domain, package):
+    prefix, folder = package
     chain = Chain(prefix, folder, domain)
     try:
         chain.begin()

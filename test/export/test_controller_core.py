@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,22 +23,39 @@ from robot_dynamics.control import (
     Settings,
     SoftLimits,
 )
+from robot_dynamics.control.collision import (
+    REACTIONS,
+    Collision,
+    default_thresholds,
+)
 from robot_dynamics.control.control_cycle import JointSettings
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.limits import velocity_limits
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.status import Status
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_settings import FRAME
 from robot_dynamics.dynamics.variant import payload_numbers
-from robot_dynamics.export.control_kernels import ControlKernels, DriveRows, payload_frame
+from robot_dynamics.export.control_kernels import (
+    ControlKernels,
+    DriveRows,
+    hand_frame,
+    payload_frame,
+)
+from robot_dynamics.export.hand_header import hand_hpp
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.robot_header import robot_hpp
 from robot_dynamics.identification import Drives
+from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial import Inertia, Pose
 
 pytestmark = pytest.mark.skipif(
     shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
 )
 
+PARTS = ("controller_core", "contacts", "task")
 RUNNER = Path(__file__).with_name("core_runner.cpp")
 STRICT = [
     *("-O0", "-g", "-Wall", "-Wextra", "-Wconversion", "-Werror"),
@@ -54,6 +72,7 @@ ROUND_OFF = 1e-9
 
 
 ROBOTS = ["ur5", *(pytest.param(x, marks=pytest.mark.thorough) for x in ("panda", "planar_2r"))]
+POSE, TWIST, WRENCH = 1, 2, 3
 TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open brake
 
 
@@ -74,12 +93,14 @@ def exported(request, tmp_path_factory):
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
     (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives))
-    for name in ("controller_core.hpp", "controller_core.cpp"):
+    (folder / "hand.hpp").write_text(hand_hpp("pkg", dynamics, endpoint, None, "consistent"))
+    parts = [f"{name}.{end}" for name in PARTS for end in ("hpp", "cpp")]
+    for name in parts:
         text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
         (folder / name).write_text(text.replace("@package@", "pkg"))
     compile_c = ["gcc", "-std=c99", *STRICT, "-c", "kernels.c"]
     subprocess.run(compile_c, cwd=folder, check=True)
-    core = ["g++", "-std=c++17", *STRICT, "-I.", RUNNER, "controller_core.cpp", "kernels.o"]
+    core = ["g++", "-std=c++17", *STRICT, "-I.", RUNNER, *parts[1::2], "kernels.o"]
     subprocess.run([*core, "-o", "runner", "-lm"], cwd=folder, check=True)
     return robot, endpoint, folder / "runner"
 
@@ -103,11 +124,32 @@ class Core:
         sent = np.concatenate(self._asked).tobytes()
         done = subprocess.run([self._program], input=sent, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
-        rows = np.frombuffer(done.stdout).reshape(self.updates, 3 + 7 * self._n)
-        return rows[:, :3], rows[:, 3:].reshape(-1, 7, self._n)
+        n = self._n
+        rows = np.frombuffer(done.stdout).reshape(self.updates, 3 + 9 * n + 20)
+        self.contacts = rows[:, 3 + 7 * n :][:, : 1 + 2 * n]
+        self.hand = rows[:, 4 + 9 * n :]
+        return rows[:, :3], rows[:, 3 : 3 + 7 * n].reshape(-1, 7, n)
 
 
-def packed(model, settings, load_ramp, load):
+def packed_task(task, model, settings):
+    """Settings of the hand in the order of the runner; zeros without a task."""
+    if task is None:
+        return np.zeros(1 + 24 + 108 + 12)
+    share = task.share(settings, model.fastest)
+    x = task.mobility.constants(settings, model.bandwidth, model.fastest, share)
+    names = ["largest", "selection", "held", "root", "damping", "mobility", "free_axis", "numbers"]
+    return np.concatenate(
+        [
+            [settings.axes == FRAME],
+            settings.stiffness.diagonal(),
+            *(np.ravel(x[name]) for name in names),
+            settings.speed,
+            settings.acceleration,
+        ]
+    )
+
+
+def packed(model, settings, load_ramp, load, task=None, of_task=None):
     """Settings of the C++ core."""
     n = model.dynamics.robot.dof
     none, infinite = np.zeros(n), np.full(n, np.inf)
@@ -120,7 +162,7 @@ def packed(model, settings, load_ramp, load):
     s = settings
     return np.concatenate(
         [
-            [list(MODES).index(s.mode), model.coupled],
+            [list(ALL_MODES).index(s.mode), model.coupled],
             *(np.broadcast_to(rows[k], n) for k in JointSettings._fields),
             velocity_limits(model.dynamics.robot),
             *(np.broadcast_to(drives[k], n) for k in DriveRows._fields),
@@ -128,6 +170,11 @@ def packed(model, settings, load_ramp, load):
             [s.fade, s.settle, s.stop, s.join, s.state_timeout, s.reference_timeout],
             [s.blind_time, load_ramp, s.longest_cycle],
             *load,
+            [REACTIONS.index(s.collision.reaction), s.collision.gain, s.collision.time],
+            default_thresholds(model.dynamics.robot)
+            if s.collision.threshold is None
+            else s.collision.threshold,
+            packed_task(task, model, of_task),
         ]
     )
 
@@ -155,21 +202,44 @@ class Pair:
             reference_timeout=0.05, tracking_limit=0.3,
             soft_limits=SoftLimits.of(robot, gains.kd, margin=0.3),
         )  # fmt: skip
-        self.python = Controller(self.model, self.settings)
+        self.task = Task(self.model, hand_frame(robot, endpoint, None))
+        self.of_task = self.task.defaults
+        self.python = Controller(self.model, self.settings, self.task)
         self.core = Core(n, program)
         self.payload, self.gravity = np.zeros(10), np.array(robot.gravity)
         self._send(0)
-        self.expected = []
+        self.expected, self.felt = [], []
 
     def _send(self, code):
         load = self.payload, self.gravity
-        self.core.ask(code, packed(self.model, self.settings, 0.1, load))
+        task = self.task, self.of_task
+        self.core.ask(code, packed(self.model, self.settings, 0.1, load, *task))
 
-    def change(self, model=None, settings=None):
+    def change(self, model=None, settings=None, of_task=None):
         self.model = model or self.model
         self.settings = settings or self.settings
+        self.of_task = of_task or self.of_task
         self.python.change(self.model, self.settings)
+        self.task.use(self.of_task)
         self._send(1)
+
+    def target(self, kind, value, frame, lasts, now):
+        """Send a pose, twist or wrench in axes of a frame at the last state."""
+        if not self.python.in_task_space:
+            return
+        names, pose = self.robot.frame_names, Pose.identity()
+        if frame is not None:
+            pose = Pose(*frame_pose(self.robot, self.python._measured.q, frame))
+        given, numbers = Pose.identity(), np.zeros(6)
+        if kind == POSE:
+            given = value
+            self.task.aim(pose @ value, now)
+        else:
+            numbers = value
+            turned = (pose.rotation @ value.reshape(2, 3).T).T.ravel()
+            (self.task.drive if kind == TWIST else self.task.exert)(turned, now, lasts)
+        index = len(names) if frame is None else names.index(frame)
+        self.core.ask(6, now, kind, index, given.rotation, given.translation, numbers, lasts)
 
     def carry(self, body, gravity):
         if self.endpoint is not None:
@@ -192,7 +262,14 @@ class Pair:
             self.python._reference = self.python._reference._replace(ahead=ahead)
         self.core.update(now, q, qd)
         command = self.python.update(now)
+        contacts, last = self.python.contacts, self.task.last
+        touched = self.robot.dof if self.python.touched is None else self.python.touched
+        hand = None
+        if self.python.in_task_space and last is not None:
+            pose = self.task.target.pose
+            hand = [*pose.rotation.ravel(), *pose.translation, *last.error, last.singularity]
         self.expected.append((command, self.python.error))
+        self.felt.append(([touched, *contacts.effort, *contacts.threshold], hand))
 
     def compare(self):
         head, rows = self.core.answers()
@@ -210,6 +287,11 @@ class Pair:
             )
             if error is not None:
                 np.testing.assert_allclose(rows[k, 1], error, atol=ROUND_OFF)
+            felt, hand = self.felt[k]
+            if self.settings.collision.reaction != "none":
+                np.testing.assert_allclose(self.core.contacts[k], felt, atol=1e-6, err_msg=where)
+            if hand is not None:
+                np.testing.assert_allclose(self.core.hand[k], hand, atol=1e-8, err_msg=where)
         return head, rows
 
 
@@ -537,3 +619,128 @@ def test_without_given_efforts_the_core_computes_those_of_the_motion(exported):
     asked = pair.model.feedforward(q, qd, qdd)
     limit = pair.robot.limits.effort
     np.testing.assert_allclose(rows[-1, 4] / limit, asked / limit, rtol=0.0, atol=ROUND_OFF)
+
+
+class Arm:
+    """A pair whose efforts move an arm without friction."""
+
+    def __init__(self, exported, mode, seed=0, **settings):
+        robot, endpoint, program = exported
+        self.pair = Pair(robot, endpoint, program, np.random.default_rng(seed), mode)
+        model = replace(self.pair.model, friction=None, rotor_inertia=None, bandwidth=8.0)
+        self.pair.change(model, replace(self.pair.settings, **settings))
+        self.dynamics, self.now = model.dynamics, 10.0
+        self.q, self.qd = middle_of(robot) + 0.3, np.zeros(robot.dof)
+
+    def go(self, cycles, push=0.0):
+        """Move on while efforts push the joints from outside."""
+        for _ in range(cycles):
+            self.now += 0.002
+            self.pair.update(self.q.copy(), self.qd.copy(), self.now)
+            tau = self.pair.expected[-1][0].tau + push
+            self.qd = self.qd + 0.002 * self.dynamics.forward(self.q, self.qd, tau)
+            self.q = self.q + 0.002 * self.qd
+
+    @property
+    def status(self):
+        return self.pair.python.status
+
+
+def random_target(rng, arm):
+    """Send a target of any kind near the hand, or beside it."""
+    pair = arm.pair
+    kind = int(rng.choice([POSE, POSE, TWIST, WRENCH]))
+    if kind == POSE:
+        turn = np.linalg.qr(np.eye(3) + rng.normal(0.0, 0.1, (3, 3)))[0]
+        turn *= np.sign(turn.diagonal())
+        here = pair.task.pose(pair.model, arm.q)
+        value, frame = Pose(turn @ here.rotation, here.translation + rng.normal(0.0, 0.1, 3)), None
+        if rng.random() < 0.5:  # of the hand itself
+            value, frame = Pose(turn, rng.normal(0.0, 0.1, 3)), pair.task.hand
+    else:
+        value = rng.normal(0.0, 0.1 if kind == TWIST else 3.0, 6)
+        frame = rng.choice([None, *pair.robot.frame_names])
+    pair.target(kind, value, frame, float(rng.uniform(0.02, 0.3)), arm.now)
+
+
+@pytest.mark.parametrize(
+    "mode", ["cartesian_impedance", pytest.param("operational_space", marks=pytest.mark.thorough)]
+)
+def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
+    arm, rng = Arm(exported, mode, reference_timeout=0.2), np.random.default_rng(3)
+    pair, usual = arm.pair, arm.pair.of_task
+    seen, most = set(), 0.0
+    arm.go(1)  # a target before the first state is ignored
+    for k in range(150):
+        event = rng.random()
+        if event < 0.5:
+            random_target(rng, arm)
+        elif event < 0.6:
+            axes, ratio = str(rng.choice(SELECTION_AXES)), rng.uniform(0.5, 2.0)
+            axis = rng.choice([0.0, 1.0], 3) * (rng.random() < 0.5)
+            pair.change(
+                of_task=replace(
+                    usual, axes=axes, stiffness=ratio * usual.stiffness, free_axis=axis,
+                    damping_ratio=float(rng.uniform(0.3, 1.0)),
+                )
+            )  # fmt: skip
+        elif event < 0.65:
+            pair.change(settings=replace(pair.settings, mode=str(rng.choice([*TASK_MODES]))))
+        elif event < 0.67:
+            pair.task.stop()
+            pair.core.ask(7)
+        elif event < 0.7:
+            pair.carry(*random_load(rng, pair.robot))
+        elif event < 0.72 and k > 50:
+            pair.change(settings=replace(pair.settings, mode="feedforward"))
+        elif event < 0.75:
+            pair.change(settings=replace(pair.settings, mode=mode))
+        elif event < 0.78:
+            pair.python.resume()
+            pair.core.ask(5)
+        arm.go(int(rng.integers(1, 20)))
+        seen.add(arm.status)
+        most = max(most, np.abs(pair.task.target.twist).max())
+    pair.compare()
+    assert {Status.TRACKING, Status.HOLDING} <= seen
+    assert most > 0.1
+
+
+USUAL = [("stop", "cartesian_impedance"), ("float", "feedforward"), ("retreat", "feedforward")]
+PUSHED = [
+    pytest.param(*x, marks=() if x in USUAL else pytest.mark.thorough)
+    for x in product(REACTIONS, ("feedforward", "cartesian_impedance"))
+]
+
+
+@pytest.mark.parametrize(("reaction", "mode"), PUSHED)
+def test_a_push_is_answered_as_by_the_python_controller(exported, reaction, mode):
+    arm = Arm(exported, mode, collision=Collision(reaction, time=0.004))
+    pair, none = arm.pair, 0.0 * arm.q
+    here = arm.q.copy()
+
+    def go(cycles, push=0.0):
+        for _ in range(cycles):
+            if not pair.python.in_task_space:
+                pair.reference(here, none, pair.model.feedforward(here, none, none), arm.now)
+            elif arm.status in (Status.HOLDING, Status.TRACKING):
+                hand = pair.task.target.pose
+                moved = Pose(hand.rotation, hand.translation + [0.0, 0.0, 1e-3])
+                pair.target(POSE, moved, None, 0.0, arm.now)
+            arm.go(1, push)
+
+    go(80)
+    assert arm.status is Status.TRACKING
+    go(30, push=0.3 * default_thresholds(pair.robot)[0] * np.eye(len(here))[0])
+    touched = len(pair.expected)
+    go(60, push=4.0 * default_thresholds(pair.robot)[0] * np.eye(len(here))[0])
+    go(300)
+    pair.python.resume()
+    pair.core.ask(5)
+    go(200)
+    head, _ = pair.compare()
+    stopped = reaction not in ("none", "report")
+    assert (head[touched:, 2] == len(CAUSES) + 1).any() == stopped
+    assert (head[:touched, 2] == 0.0).all()
+    felt = pair.core.contacts[touched:, 0] < len(here)
+    assert felt.any() == (reaction not in ("none", "float"))  # a floating arm is led

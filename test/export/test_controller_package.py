@@ -20,6 +20,7 @@ from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.version import __version__
 
 RUNNER = Path(__file__).with_name("reference_runner.cpp")
+CORE = ("controller_core", "contacts", "task")
 STRICT = ["-O0", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsanitize=address,undefined"]
 
 ROUND_OFF = 1e-9
@@ -54,10 +55,11 @@ def compiled(files, folder):
     """Names of the joints in the compiled code, and the largest error of its efforts."""
     write(files, folder)
     kernels = ["gcc", "-std=c99", "-pedantic", *STRICT, "-c", "src/kernels.c"]
-    core = ["g++", "-std=c++17", *STRICT, "-Isrc", "-Itest", RUNNER, "src/controller_core.cpp"]
+    parts = [f"src/{name}.cpp" for name in CORE]
+    core = ["g++", "-std=c++17", *STRICT, "-Isrc", "-Itest", RUNNER, *parts]
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda words: call(words, folder), [kernels, [*core, "-c"]]))
-    objects = ["reference_runner.o", "controller_core.o", "kernels.o"]
+    objects = ["reference_runner.o", *(f"{name}.o" for name in CORE), "kernels.o"]
     call(["g++", *STRICT, *objects, "-o", "runner", "-lm"], folder)
     *names, worst = call([folder / "runner"], folder).split("\0")
     return tuple(names), float(worst)

@@ -74,6 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FRAME",
         help="link or frame of payloads (default: the tip, where the robot has one)",
     )
+    controller.add_argument(
+        "--frame",
+        help="the hand, a link or frame that the modes in task space control (default: the frame "
+        "of payloads)",
+    )
+    controller.add_argument(
+        "--projector", choices=PROJECTORS, default=CONSISTENT, help="into their null space"
+    )
     add_parameters(controller)
     controller.add_argument(
         "--bandwidth",
@@ -134,6 +142,8 @@ def _controller(arguments: argparse.Namespace) -> int:
         package_name_of(robot.name) if arguments.name is None else arguments.name
     )
     check_effort_limits(robot)
+    if arguments.frame is not None:
+        robot.frame(arguments.frame)
     request = PackageRequest(
         name,
         urdf,
@@ -143,6 +153,8 @@ def _controller(arguments: argparse.Namespace) -> int:
         arguments.bandwidth,
         _command(arguments),
         drives_of(arguments, robot),
+        arguments.frame,
+        arguments.projector,
     )
     say(f"writing kernels and package {name}")
     package = controller_package(request)
@@ -188,12 +200,14 @@ def _command(arguments: argparse.Namespace) -> str:
     there = Path(arguments.robot).suffix or Path(arguments.robot).exists()
     robot = find_robot(arguments.robot).name if there else arguments.robot
     words = ["robot-dynamics", "export", "controller", robot]
-    for option in ("name", "lock", "payload", "com", "payload_frame"):
+    for option in ("name", "lock", "payload", "com", "payload_frame", "frame"):
         value = getattr(arguments, option)
         if value is not None:
             text = f"{value:g}" if isinstance(value, float) else value
             flag = f"--{option.replace('_', '-')}"
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
+    if arguments.projector != CONSISTENT:
+        words += ["--projector", arguments.projector]
     if arguments.parameters is not None:
         words += ["--parameters", arguments.parameters.name]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:

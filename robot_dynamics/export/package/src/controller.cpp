@@ -9,6 +9,7 @@
 #include "model.hpp"
 #include "model_check.hpp"
 #include "pluginlib/class_list_macros.hpp"
+#include "targets.hpp"
 
 namespace @package@
 {
@@ -21,6 +22,14 @@ constexpr double LARGEST_STATE = 1e6;
 constexpr double LARGEST_EFFORT = 1e9;
 constexpr std::int64_t DIAGNOSTICS_PERIOD = 1000000000;  // ns
 constexpr auto REPEAT_AFTER = std::chrono::seconds(10);
+constexpr const char * TARGET_POSE = "target_pose";
+constexpr const char * TARGET_TWIST = "target_twist";
+constexpr const char * TARGET_WRENCH = "target_wrench";
+// Singularity, distance from the target, m, and time at both, s, with which it is out of reach
+constexpr double STRETCHED = 0.5;
+constexpr double SHORT = 0.01;
+constexpr double PATIENCE = 1.0;
+constexpr double LOWER_SHARE = 0.9;  // of the last one, from which a lower stiffness is logged
 
 constexpr std::array<const char *, 4> REFERENCES = {
   {"position", "velocity", "acceleration", "effort"}};
@@ -177,6 +186,9 @@ ArmController::CallbackReturn ArmController::on_configure(const rclcpp_lifecycle
   }
   latest_ = peaks_ = diagnosed_ = Snapshot();
   refused_ = 0;
+  share_ = 1.0;
+  contested_.clear();
+  log_stiffness(present_);
   open_topics();
   std::string names;
   for (const char * joint : JOINTS) {
@@ -217,7 +229,7 @@ ArmController::CallbackReturn ArmController::on_activate(const rclcpp_lifecycle:
   now_ = 0.0;
   has_reference_ = velocity_is_written_ = false;
   references_in_.take();  // one that came before
-  resume_ = false;
+  resume_ = stop_hand_ = false;
   snapshot_ = Snapshot();
   snapshot_.active = true;
   return CallbackReturn::SUCCESS;
@@ -240,7 +252,13 @@ ArmController::CallbackReturn ArmController::on_cleanup(const rclcpp_lifecycle::
   references_.reset();
   payloads_.reset();
   gravities_.reset();
+  target_poses_.reset();
+  target_twists_.reset();
+  target_wrenches_.reset();
   resume_service_.reset();
+  pose_out_.reset();
+  error_out_.reset();
+  external_out_.reset();
   states_out_.reset();
   efforts_out_.reset();
   diagnostics_out_.reset();
@@ -294,6 +312,19 @@ void ArmController::open_topics()
   gravities_ = node->create_subscription<geometry_msgs::msg::Vector3Stamped>(
     "~/gravity", rclcpp::QoS(1).best_effort(),
     [this](const geometry_msgs::msg::Vector3Stamped & msg) { on_gravity(msg); });
+  using geometry_msgs::msg::PoseStamped;
+  using geometry_msgs::msg::TwistStamped;
+  using geometry_msgs::msg::WrenchStamped;
+  const rclcpp::QoS latest = rclcpp::QoS(1).best_effort();
+  target_poses_ = node->create_subscription<PoseStamped>(
+    "~/target_pose", latest,
+    [this](const PoseStamped & msg) { on_target(TARGET_POSE, msg, motions_in_); });
+  target_twists_ = node->create_subscription<TwistStamped>(
+    "~/target_twist", latest,
+    [this](const TwistStamped & msg) { on_target(TARGET_TWIST, msg, motions_in_); });
+  target_wrenches_ = node->create_subscription<WrenchStamped>(
+    "~/target_wrench", latest,
+    [this](const WrenchStamped & msg) { on_target(TARGET_WRENCH, msg, wrenches_in_); });
   resume_service_ = node->create_service<std_srvs::srv::Trigger>(
     "~/resume", [this](
                   const std_srvs::srv::Trigger::Request::SharedPtr request,
@@ -305,6 +336,10 @@ void ArmController::open_topics()
     *node, "~/controller_state", rclcpp::QoS(10));
   efforts_out_ = rclcpp::create_publisher<std_msgs::msg::Float64MultiArray>(
     *node, "~/efforts", rclcpp::QoS(10));
+  pose_out_ = rclcpp::create_publisher<PoseStamped>(*node, "~/cartesian_pose", rclcpp::QoS(1));
+  error_out_ = rclcpp::create_publisher<TwistStamped>(*node, "~/cartesian_error", rclcpp::QoS(1));
+  external_out_ = rclcpp::create_publisher<sensor_msgs::msg::JointState>(
+    *node, "~/external_effort", rclcpp::QoS(1));
   diagnostics_out_ = rclcpp::create_publisher<diagnostic_msgs::msg::DiagnosticArray>(
     *node, "/diagnostics", rclcpp::QoS(10));
   timer_ = node->create_wall_timer(
@@ -342,7 +377,7 @@ controller_interface::return_type ArmController::update_and_write_commands(
   const bool commands = core_.update(q_, qd_, now_, command_);
   if (commands) {
     Vector position = snapshot_.q;
-    if (follows_reference(settings_.mode)) {
+    if (command_.follows) {
       for (std::size_t i = 0; i < N; ++i) {
         const double lead = snapshot_.chained ? lead_ : 0.0;
         position[i] = command_.desired.q[i] + lead * command_.desired.qd[i];
@@ -380,6 +415,14 @@ void ArmController::take_changes()
   }
   if (resume_.exchange(false)) {
     core_.resume();
+  }
+  if (stop_hand_.exchange(false)) {
+    core_.stop_hand();
+  }
+  for (Exchange<Target> * targets : {&motions_in_, &wrenches_in_}) {
+    if (const Target * target = targets->take()) {
+      core_.set_target(*target, now_);
+    }
   }
 }
 
@@ -443,9 +486,11 @@ void ArmController::show(std::int64_t stamp)
     snapshot_.largest_error = {};
   }
   snapshot_.stamp = stamp;
+  snapshot_.mode = settings_.mode;
   snapshot_.command = command_;
   snapshot_.longest_period = std::max(snapshot_.longest_period, period_);
   snapshot_.time += period_;
+  snapshot_.elapsed = now_;
   ++snapshot_.cycles;
   for (std::size_t i = 0; i < N; ++i) {
     snapshot_.saturated[i] += command_.saturated[i] ? 1 : 0;
@@ -526,6 +571,7 @@ void ArmController::apply(const Parameters & changed)
         logger, "mode '%s', before '%s'", MODES[static_cast<std::size_t>(settings.mode)],
         MODES[static_cast<std::size_t>(present_.mode)]);
     }
+    log_stiffness(settings);
     present_ = settings;
     present_.load = load(get);
     // The load first: the loop takes it last, and so never an older one than that of the settings
@@ -546,12 +592,96 @@ void ArmController::apply(const Parameters & changed)
 void ArmController::refuse(const char * topic, const std::string & line)
 {
   ++refused_;
+  warn_seldom(topic, std::string(topic) + " refused: " + line);
+}
+
+void ArmController::warn_seldom(const std::string & topic, const std::string & line)
+{
   const auto now = std::chrono::steady_clock::now();
   const auto last = warned_at_.find(topic);
   if (last == warned_at_.end() || now - last->second > REPEAT_AFTER) {
     warned_at_[topic] = now;
-    RCLCPP_WARN(get_node()->get_logger(), "%s refused: %s", topic, line.c_str());
+    RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
   }
+}
+
+template <typename Msg>
+void ArmController::on_target(const char * topic, const Msg & msg, Exchange<Target> & to)
+{
+  std::string line = why_ignored(topic);
+  if (line.empty()) {
+    try {
+      Target target = target_of(msg);
+      const Timeouts timeouts = timeouts_of(lookup({}));
+      target.lasts =
+        target.kind == Target::Kind::wrench ? timeouts.wrench : timeouts.twist;
+      to.put(target);
+      return;
+    } catch (const Refusal & error) {
+      line = std::string(topic) + " is ignored: " + error.what();
+    }
+  }
+  ++refused_;
+  warn_seldom(topic, line);
+}
+
+std::string ArmController::why_ignored(const char * topic)
+{
+  const std::string ignored = std::string(topic) + " is ignored: ";
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!in_task_space(present_.mode)) {
+      return ignored + "mode '" + MODES[static_cast<std::size_t>(present_.mode)] +
+             "' controls the joints; set the parameter mode to cartesian_impedance or "
+             "operational_space";
+    }
+    if (!latest_.active) {
+      return ignored + "the controller is not active";
+    }
+  }
+  if (!has_one_publisher(topic)) {
+    const auto line = contested_.find(topic);
+    return line == contested_.end() ? std::string(topic) + " has several publishers" : line->second;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Status status = latest_.command.status;
+  const bool sees =
+    status != Status::waiting && status != Status::blind && status != Status::silent;
+  return sees ? "" : ignored + "no joint_states come";
+}
+
+bool ArmController::has_one_publisher(const char * topic)
+{
+  const auto node = get_node();
+  const std::string name = std::string(node->get_fully_qualified_name()) + "/" + topic;
+  if (node->count_publishers(name) < 2) {
+    if (contested_.erase(topic) > 0) {
+      RCLCPP_INFO(
+        node->get_logger(), "%s has one publisher and is followed again", topic);
+    }
+    return true;
+  }
+  stop_hand_ = true;
+  if (contested_.count(topic) == 0) {
+    std::vector<std::string> names;
+    for (const auto & info : node->get_publishers_info_by_topic(name)) {
+      const std::string space = info.node_namespace();
+      names.push_back(space + (space == "/" ? "" : "/") + info.node_name());
+    }
+    if (names.size() < 2) {  // one is not discovered yet
+      return false;
+    }
+    std::sort(names.begin(), names.end());
+    std::string joined;
+    for (const std::string & publisher : names) {
+      joined += (joined.empty() ? "" : " and ") + publisher;
+    }
+    contested_[topic] = std::string(topic) + " is published by " + joined +
+                        ": the hand follows none of them until one is left";
+    warned_at_[topic] = std::chrono::steady_clock::now();
+    RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
+  }
+  return false;
 }
 
 void ArmController::on_reference(const sensor_msgs::msg::JointState & msg)
@@ -638,11 +768,13 @@ void ArmController::report()
       peaks_ = with_extremes(latest_, peaks_);
     }
     log(before, latest_);
+    log_hand(before, latest_);
     if (latest_.active && latest_.sees) {
       fill(state_msg_, latest_);
       states_out_->publish(state_msg_);
       fill(efforts_msg_, latest_);
       efforts_out_->publish(efforts_msg_);
+      publish_hand();
     }
   }
   const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -650,6 +782,11 @@ void ArmController::report()
                              .count();
   if (now - diagnosed_at_ >= DIAGNOSTICS_PERIOD) {
     diagnosed_at_ = now;
+    for (const char * topic : {TARGET_POSE, TARGET_TWIST, TARGET_WRENCH}) {
+      if (latest_.active && latest_.command.hand.known) {
+        has_one_publisher(topic);
+      }
+    }
     publish_diagnostics();
   }
 }
@@ -673,11 +810,20 @@ void ArmController::log(const Snapshot & before, const Snapshot & now)
   } else if (command.braked_by == N && was_braked_by < N) {
     RCLCPP_INFO(logger, "the joints move");
   }
+  const bool stopped_by_contact = command.stop.cause == Cause::collision;
+  const std::size_t was_touched = before.active ? before.command.touched : N;
+  if (command.touched != was_touched && !stopped_by_contact) {
+    if (command.touched < N) {
+      RCLCPP_WARN(logger, "%s", contact(command).c_str());
+    } else {
+      RCLCPP_INFO(logger, "no external effort beyond its threshold any more");
+    }
+  }
   const bool same = before.active && before.command.status == command.status;
   if (same || command.braked_by < N) {
     return;
   }
-  const std::string line = words(command.status);
+  const std::string line = words(command.status, in_task_space(now.mode));
   switch (command.status) {
     case Status::waiting: break;
     case Status::stopped:
@@ -697,6 +843,89 @@ void ArmController::log(const Snapshot & before, const Snapshot & now)
   }
 }
 
+void ArmController::log_hand(const Snapshot & before, const Snapshot & now)
+{
+  const HandState & hand = now.command.hand;
+  if (!now.active || !hand.known) {
+    return;
+  }
+  const auto logger = get_node()->get_logger();
+  if (before.command.hand.known && hand.ended > before.command.hand.ended) {
+    RCLCPP_WARN(logger, "%s has ended: the hand comes to rest", TARGET_TWIST);
+  }
+  const Status status = now.command.status;
+  const Pose at = frame_pose(now.q, HAND_FRAME);
+  double distance = 0.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    distance = std::hypot(distance, hand.goal.position[i] - at.position[i]);
+  }
+  const bool follows = status == Status::tracking || status == Status::holding;
+  const bool far = follows && hand.given != Target::Kind::none && hand.singularity > STRETCHED;
+  if (!far || distance < SHORT || !hand.rests) {
+    far_since_ = now.elapsed;
+    far_is_logged_ = false;
+  } else if (now.elapsed - far_since_ > PATIENCE && !far_is_logged_) {
+    far_is_logged_ = true;
+    RCLCPP_WARN(
+      logger,
+      "the hand stays %.3g m from its target, which is out of reach: the arm is stretched towards "
+      "it",
+      distance);
+  }
+}
+
+void ArmController::log_stiffness(const Settings & settings)
+{
+  const double share = settings.task.share * settings.task.share;
+  if (!in_task_space(settings.mode)) {
+    return;
+  }
+  if (share < LOWER_SHARE * share_) {
+    RCLCPP_WARN(
+      get_node()->get_logger(),
+      "the stiffness of the hand is too high for the update rate: %.2g %% of it is used",
+      100.0 * share);
+  } else if (share == 1.0 && share_ < 1.0) {
+    RCLCPP_INFO(get_node()->get_logger(), "the whole stiffness of the hand is used again");
+  } else {
+    return;
+  }
+  share_ = share;
+}
+
+void ArmController::publish_hand()
+{
+  const Snapshot & now = latest_;
+  if (external_out_->get_subscription_count() > 0) {
+    sensor_msgs::msg::JointState msg;
+    msg.header.stamp = state_msg_.header.stamp;
+    msg.name.assign(JOINTS.begin(), JOINTS.end());
+    msg.effort.assign(now.command.external.begin(), now.command.external.end());
+    external_out_->publish(msg);
+  }
+  const bool poses = pose_out_->get_subscription_count() > 0;
+  const bool errors = error_out_->get_subscription_count() > 0;
+  if (!now.command.hand.known || !(poses || errors)) {
+    return;
+  }
+  const Pose pose = frame_pose(now.q, HAND_FRAME);
+  std_msgs::msg::Header header;
+  header.stamp = state_msg_.header.stamp;
+  header.frame_id = ROOT;
+  if (poses) {
+    geometry_msgs::msg::PoseStamped msg;
+    msg.header = header;
+    fill(msg.pose, pose);
+    pose_out_->publish(msg);
+  }
+  if (errors) {
+    geometry_msgs::msg::TwistStamped msg;
+    msg.header = header;
+    fill(msg.twist, way_between(pose, now.command.hand.target));
+    error_out_->publish(msg);
+  }
+}
+
 void ArmController::publish_diagnostics()
 {
   Facts facts;
@@ -711,6 +940,7 @@ void ArmController::publish_diagnostics()
     facts.mode = MODES[static_cast<std::size_t>(present_.mode)];
     facts.load = words(present_.load);
     facts.refused = refused_;
+    facts.stiffness = present_.task.share * present_.task.share;
     const DefaultGains & usual = default_gains(facts.update_rate);
     const bool given = present_.kp != usual.kp || present_.kd != usual.kd;
     facts.gains = given ? "of the parameters" : "default of " + text(usual.rate) + " Hz";

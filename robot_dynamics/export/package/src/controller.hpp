@@ -20,7 +20,10 @@
 #include "diagnostic_msgs/msg/diagnostic_array.hpp"
 #include "exchange.hpp"
 #include "geometry_msgs/msg/inertia_stamped.hpp"
+#include "geometry_msgs/msg/pose_stamped.hpp"
+#include "geometry_msgs/msg/twist_stamped.hpp"
 #include "geometry_msgs/msg/vector3_stamped.hpp"
+#include "geometry_msgs/msg/wrench_stamped.hpp"
 #include "parameters.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "report.hpp"
@@ -34,7 +37,7 @@ namespace @package@
 /// Commands efforts by the equations of the robot.
 ///
 /// References come through reference interfaces, or through the topic ~/reference. The loop and
-/// the other threads share no more than the exchanges and `resume_`.
+/// the other threads share no more than the exchanges, `resume_` and `stop_hand_`.
 class ArmController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -81,9 +84,17 @@ private:
   void on_gravity(const geometry_msgs::msg::Vector3Stamped & msg);
   void on_resume(
     const std_srvs::srv::Trigger::Request & request, std_srvs::srv::Trigger::Response & response);
+  template <typename Msg>
+  void on_target(const char * topic, const Msg & msg, Exchange<Target> & to);
+  bool has_one_publisher(const char * topic);
+  std::string why_ignored(const char * topic);
   void refuse(const char * topic, const std::string & line);
+  void warn_seldom(const std::string & topic, const std::string & line);
   void report();
   void log(const Snapshot & before, const Snapshot & now);
+  void log_hand(const Snapshot & before, const Snapshot & now);
+  void log_stiffness(const Settings & settings);
+  void publish_hand();
   void publish_diagnostics();
 
   // -- the loop
@@ -105,8 +116,11 @@ private:
   Exchange<Settings> settings_in_;
   Exchange<Load> loads_in_;
   Exchange<Reference> references_in_;
+  Exchange<Target> motions_in_;
+  Exchange<Target> wrenches_in_;
   Exchange<Snapshot> snapshots_out_;
   std::atomic<bool> resume_{false};
+  std::atomic<bool> stop_hand_{false};
 
   // -- other threads
   std::mutex mutex_;  // of what follows
@@ -118,6 +132,10 @@ private:
   Snapshot diagnosed_;  // shown by the last diagnostics
   std::uint32_t refused_ = 0;
   std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
+  std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
+  double share_ = 1.0;          // of the stiffness, as it was last logged
+  double far_since_ = 0.0;      // the target is out of reach, s of steady time
+  bool far_is_logged_ = false;
   std::int64_t diagnosed_at_ = 0;
 
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
@@ -125,10 +143,16 @@ private:
   rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr references_;
   rclcpp::Subscription<geometry_msgs::msg::InertiaStamped>::SharedPtr payloads_;
   rclcpp::Subscription<geometry_msgs::msg::Vector3Stamped>::SharedPtr gravities_;
+  rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr target_poses_;
+  rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr target_twists_;
+  rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr target_wrenches_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr resume_service_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr states_out_;
   rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr efforts_out_;
   rclcpp::Publisher<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr diagnostics_out_;
+  rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr pose_out_;
+  rclcpp::Publisher<geometry_msgs::msg::TwistStamped>::SharedPtr error_out_;
+  rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr external_out_;
   rclcpp::TimerBase::SharedPtr timer_;
   control_msgs::msg::JointTrajectoryControllerState state_msg_;
   std_msgs::msg::Float64MultiArray efforts_msg_;

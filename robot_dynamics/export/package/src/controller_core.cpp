@@ -22,6 +22,8 @@ constexpr double NEVER = -1e300;
 constexpr double JUMP_WINDOW = 0.3;   // s in which they are summed
 constexpr double LARGEST_SUM = 0.05;  // of jumps that are followed, per NEAREST
 
+constexpr std::size_t ROTOR_ROW = DRIVE_ROWS - 1;
+
 bool finite(const Vector & values)
 {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
@@ -105,21 +107,37 @@ std::size_t Brakes::closed(
   return now - since_[first] > delay ? first : N;
 }
 
+bool Brakes::answers() const
+{
+  return std::any_of(free_.begin(), free_.end(), [](bool free) { return free; });
+}
+
 void ControllerCore::activate(const Settings & settings)
 {
   *this = ControllerCore();
   settings_ = settings;
+  task_.use(settings.task);
   load_ = load_start_ = load_target_ = settings.load;
   reference_at_ = state_at_ = fade_began_ = moved_at_ = NEVER;
 }
 
 void ControllerCore::use(const Settings & settings)
 {
-  const bool was_led = !follows_reference(settings_.mode);
+  const bool was_led = !follows_reference(law());
+  const bool was_in_task_space = in_task_space(settings_.mode);
+  if (settings.drives[ROTOR_ROW] != settings_.drives[ROTOR_ROW]) {
+    contacts_.forget();  // the momentum is another one
+  }
   settings_ = settings;
   renew_ = true;
   // The arm may have been led anywhere meanwhile
-  led_by_hand_ = led_by_hand_ || (was_led && follows_reference(settings.mode));
+  led_by_hand_ = led_by_hand_ || (was_led && follows_reference(law()));
+  if (in_task_space(settings.mode) && !was_in_task_space) {
+    has_reference_ = false;
+    reference_at_ = NEVER;
+    task_.forget();
+  }
+  task_.use(settings.task);
   carry(settings.load);
 }
 
@@ -135,6 +153,7 @@ void ControllerCore::carry(const Load & load)
 bool ControllerCore::resume()
 {
   const bool resumed = stop_.cause != Cause::none;
+  led_by_hand_ = led_by_hand_ || !follows_reference(law());  // since a collision
   returning_ = returning_ || resumed;
   stop_ = Stop();
   return resumed;
@@ -147,6 +166,9 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
     !finite(motion.q) || !finite(motion.qd) || !finite(motion.qdd) ||
     (reference.has_effort && !finite(reference.effort))) {
     return false;
+  }
+  if (in_task_space(settings_.mode)) {
+    return true;
   }
   if (status_ == Status::tracking && has_reference_) {
     // A sender that was stopped, or another one, goes on elsewhere: join it as at the start
@@ -194,6 +216,68 @@ bool ControllerCore::goes_on_elsewhere(const Motion & motion, double now)
   return elsewhere;
 }
 
+void ControllerCore::set_target(const Target & target, double now)
+{
+  if (in_task_space(settings_.mode) && has_state_) {
+    task_.take(target, q_, now);
+  }
+}
+
+Mode ControllerCore::law() const
+{
+  if (hit() && settings_.collision.reaction == Reaction::give_way) {
+    return Mode::floating;
+  }
+  // An arm that is stopped in task space is held joint by joint
+  const bool held = in_task_space(settings_.mode) && status_ == Status::stopped;
+  return held ? Mode::feedforward : settings_.mode;
+}
+
+void ControllerCore::move_task(double now)
+{
+  if (
+    status_ == Status::silent || status_ == Status::blind || status_ == Status::stopped) {
+    task_.stop();
+  }
+  if (task_.moves(now)) {
+    reference_at_ = now;
+  }
+  const bool tracks = status_ == Status::tracking;
+  task_.step(now, tracks, tracks || status_ == Status::holding);
+}
+
+void ControllerCore::watch_contacts()
+{
+  const Collision & collision = settings_.collision;
+  if (collision.reaction == Reaction::none) {
+    return;
+  }
+  Vector effort;
+  std::copy_n(state_.begin() + EFFORT_ROW * N, N, effort.begin());
+  contacts_.feed(
+    collision, q_, qd_, effort, state_at_, load_.payload.data(), load_.gravity.data(),
+    settings_.drives[0].data(), settings_.tuning.data());
+  const std::size_t joint = touched();
+  if (
+    joint < N && stop_.cause == Cause::none && collision.reaction != Reaction::report) {
+    stop_ = {
+      Cause::collision, joint, contacts_.effort()[joint],
+      collision.threshold[joint] + contacts_.band()[joint]};
+  }
+}
+
+std::size_t ControllerCore::touched() const
+{
+  // Closed brakes are no contact, nor is a hand that leads the arm
+  const bool tracks = status_ == Status::tracking;
+  const bool judged = tracks || status_ == Status::holding || status_ == Status::stopped;
+  const Mode mode = law();
+  const bool led = !follows_reference(mode) && !in_task_space(mode);
+  const bool braked = braked_by_ < N || (tracks && !brakes_.answers());
+  const bool none = settings_.collision.reaction == Reaction::none;
+  return judged && !led && !braked && !none ? contacts_.joint() : N;
+}
+
 bool ControllerCore::stale(double since, double timeout, double now) const
 {
   return since == NEVER || now - since > timeout;
@@ -221,6 +305,10 @@ bool ControllerCore::update(
     begin(now);
   }
   load_at(now);
+  if (in_task_space(settings_.mode)) {
+    move_task(now);
+  }
+  watch_contacts();
   if (jumps_ && status_ == Status::tracking) {
     go_on_from(jump_begin_, now);
     // Without a step of the acceleration, joining goes on although jump follows jump
@@ -274,6 +362,14 @@ bool ControllerCore::update(
   watch_brakes(now);
   watch_disturbance(dt);
   command.braked_by = braked_by_;
+  command.follows = follows_reference(law());
+  command.touched = touched();
+  command.external = contacts_.effort();
+  command.threshold = contacts_.band();
+  for (std::size_t i = 0; i < N; ++i) {
+    command.threshold[i] += settings_.collision.threshold[i];
+  }
+  command.hand = in_task_space(settings_.mode) ? task_.state(now) : HandState();
   if (cut || saturates_) {
     saturates_ = cut;
     watch_saturation(command.desired, dt, now);
@@ -329,7 +425,7 @@ Status ControllerCore::next_status(double now, const Cycle * tracked)
   if (stale(reference_at_, settings_.reference_timeout, now)) {
     return Status::holding;
   }
-  returning_ = returning_ && !reference_is_near(now);
+  returning_ = returning_ && !in_task_space(settings_.mode) && !reference_is_near(now);
   if (returning_) {
     return Status::resumed;
   }
@@ -338,7 +434,8 @@ Status ControllerCore::next_status(double now, const Cycle * tracked)
 
 void ControllerCore::enter(Status status, double now)
 {
-  const bool by_hand = !follows_reference(settings_.mode);
+  const bool by_hand = led_by_hand_ || !follows_reference(law());
+  const Status before = status_;
   const bool at_rest = status_ == Status::settling || status_ == Status::holding ||
                        status_ == Status::stopped || status_ == Status::resumed;
   const bool held = at_rest && !by_hand && status != Status::stopped;
@@ -361,6 +458,14 @@ void ControllerCore::enter(Status status, double now)
     braked_by_ = N;
   }
   renew_ = true;
+  if (
+    status == Status::stopped || before == Status::stopped || before == Status::blind ||
+    before == Status::silent) {
+    task_.forget();
+    if (in_task_space(settings_.mode)) {
+      reference_at_ = NEVER;  // of the target that is given up
+    }
+  }
   go_on_from(start, now);
 }
 
@@ -369,6 +474,23 @@ void ControllerCore::go_on_from(const Motion & start, double now)
   if (status_ != Status::tracking || !has_reference_) {
     rest_begin_ = start;
     rest_began_ = now;
+    rest_stop_ = settings_.stop;
+    retreats_ = false;
+    if (!hit() || status_ != Status::stopped) {
+      return;
+    }
+    rest_stop_ = std::min(rest_stop_, CONTACT_STOP);
+    if (settings_.collision.reaction == Reaction::retreat) {
+      // At a quarter of the speed limits, to where the arm was
+      Motion end;
+      retreat_began_ = rest_at(UNLIMITED, end);
+      retreat_gap_ = {position_error(end.q, contacts_.retreat()), {}, {}};
+      for (std::size_t i = 0; i < N; ++i) {
+        retreat_to_[i] = end.q[i] - retreat_gap_.q[i];
+      }
+      retreat_duration_ = joining_time(retreat_gap_.q, SHORTEST_JOIN);
+      retreats_ = true;
+    }
     return;
   }
   const Motion to = reference_now(now);
@@ -377,24 +499,53 @@ void ControllerCore::go_on_from(const Motion & start, double now)
     gap_begin_.qd[i] = start.qd[i] - to.qd[i];
   }
   gap_begin_.qdd = {};
+  gap_duration_ = joining_time(gap_begin_.q, settings_.join);
+  gap_began_ = now;
+}
+
+double ControllerCore::joining_time(const Vector & gap, double least) const
+{
   Vector speed;
   for (std::size_t i = 0; i < N; ++i) {
     speed[i] = std::isfinite(settings_.velocity[i]) ? settings_.velocity[i] : USUAL_SPEED;
   }
-  kernels::join_duration(gap_begin_.q.data(), speed.data(), &settings_.join, &gap_duration_);
-  gap_began_ = now;
+  double duration = 0.0;
+  kernels::join_duration(gap.data(), speed.data(), &least, &duration);
+  return duration;
+}
+
+double ControllerCore::rest_at(double time, Motion & motion) const
+{
+  if (rest_stop_ <= 0.0) {
+    motion = {rest_begin_.q, {}, {}};
+    return 0.0;
+  }
+  const std::array<double, 3 * N> begin = rows_of(rest_begin_);
+  std::array<double, 3 * N> state{};
+  double end = 0.0;
+  kernels::rest(
+    begin.data(), &rest_stop_, LOWER.data(), UPPER.data(), &time, state.data(), &end);
+  motion = motion_of(state);
+  return end;
 }
 
 Motion ControllerCore::rest_now(double now) const
 {
-  if (settings_.stop <= 0.0) {
-    return {rest_begin_.q, {}, {}};
-  }
-  const std::array<double, 3 * N> begin = rows_of(rest_begin_);
-  std::array<double, 3 * N> state{};
   const double time = now - rest_began_;
-  kernels::rest(begin.data(), &settings_.stop, LOWER.data(), UPPER.data(), &time, state.data());
-  return motion_of(state);
+  Motion motion;
+  if (!retreats_ || time < retreat_began_) {
+    rest_at(time, motion);
+    return motion;
+  }
+  const std::array<double, 3 * N> begin = rows_of(retreat_gap_);
+  std::array<double, 3 * N> gap{};
+  const double since = std::min(time - retreat_began_, retreat_duration_);
+  kernels::approach(begin.data(), &retreat_duration_, &since, gap.data());
+  motion = motion_of(gap);
+  for (std::size_t i = 0; i < N; ++i) {
+    motion.q[i] += retreat_to_[i];
+  }
+  return motion;
 }
 
 Motion ControllerCore::reference_now(double now) const
@@ -470,17 +621,30 @@ void ControllerCore::feedforward(const Motion & motion, Vector & tau) const
     settings_.tuning.data(), tau.data());
 }
 
-void ControllerCore::law_effort(
-  const Motion & desired, Vector & asked) const
+void ControllerCore::law_effort(const Motion & desired, Vector & asked)
 {
+  const Mode mode = law();
+  const double * payload = load_.payload.data();
+  const double * gravity = load_.gravity.data();
+  const double * drives = settings_.drives[0].data();
+  const double * tuning = settings_.tuning.data();
+  if (in_task_space(mode)) {
+    task_.effort(mode, q_, qd_, payload, gravity, drives, tuning, asked);
+    return;
+  }
   std::array<double, 3 * N> reference = rows_of(desired);
   std::copy(expected_.begin(), expected_.end(), reference.begin() + 2 * N);
   std::array<double, 2 * N> measured{};
   std::copy(q_.begin(), q_.end(), measured.begin());
   std::copy(qd_.begin(), qd_.end(), measured.begin() + N);
+  if (mode == Mode::floating) {
+    kernels::floating(
+      measured.data(), settings_.kd.data(), payload, gravity, drives, tuning, asked.data());
+    return;
+  }
   kernels::law(
-    settings_.mode, settings_.coupled, reference.data(), measured.data(), load_.payload.data(),
-    load_.gravity.data(), settings_.drives[0].data(), settings_.tuning.data(), asked.data());
+    mode, settings_.coupled, reference.data(), measured.data(), payload, gravity, drives, tuning,
+    asked.data());
 }
 
 void ControllerCore::pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const
@@ -494,12 +658,12 @@ void ControllerCore::pack(bool open_loop, std::array<double, SETTING_ROWS * N> &
   for (std::size_t row = 0; row < SETTING_ROWS; ++row) {
     std::copy(given[row]->begin(), given[row]->end(), rows.begin() + static_cast<long>(row * N));
   }
-  const bool by_joint =
-    adds_pd(s.mode) && !(s.mode == Mode::feedforward && s.coupled) && !open_loop;
+  const Mode mode = law();
+  const bool by_joint = adds_pd(mode) && !(mode == Mode::feedforward && s.coupled) && !open_loop;
   if (!by_joint) {
     std::fill_n(rows.begin(), 2 * N, 0.0);
   }
-  if (open_loop || !follows_reference(s.mode)) {
+  if (open_loop || !follows_reference(mode)) {
     std::fill_n(rows.begin() + 2 * N, N, 0.0);
   }
   if (open_loop) {
@@ -516,12 +680,15 @@ void ControllerCore::evaluate(double now, Cycle & found, Command * report)
     desired = desired_now(now);
     given = reference_.has_effort ? &reference_.effort : nullptr;
   } else {
-    if (!open_loop && follows_reference(settings_.mode) && runs_away(now)) {
+    if (!open_loop && follows_reference(law()) && runs_away(now)) {
       go_on_from({q_, {}, {}}, now);
     }
     desired = rest_now(now);
   }
-  if (given != nullptr) {
+  if (!open_loop && !follows_reference(law())) {
+    // The arm may be anywhere: what the model does not contain shows where it is
+    feedforward({q_, qd_, {}}, expected_);
+  } else if (given != nullptr) {
     expected_ = *given;
   } else {
     feedforward(desired, expected_);
@@ -540,14 +707,15 @@ void ControllerCore::evaluate(double now, Cycle & found, Command * report)
   std::copy(desired.q.begin(), desired.q.end(), target.begin());
   std::copy(desired.qd.begin(), desired.qd.end(), target.begin() + N);
   const double elapsed = renew_ ? 0.0 : now - fade_began_;
+  const double duration = hit() ? std::min(settings_.fade, CONTACT_FADE) : settings_.fade;
   double fade = 0.0;
-  if (elapsed >= 0.0 && elapsed < settings_.fade) {
-    const double share = elapsed / settings_.fade;
+  if (elapsed >= 0.0 && elapsed < duration) {
+    const double share = elapsed / duration;
     kernels::rise(&share, &fade);
     fade = 1.0 - fade;
   }
   const bool integrates =
-    !open_loop && follows_reference(settings_.mode) &&
+    !open_loop && follows_reference(law()) &&
     std::any_of(settings_.ki.begin(), settings_.ki.end(), [](double ki) { return ki > 0.0; });
   const double scalars[SCALARS] = {
     0.0,  // share of the way to the second state of the segment
@@ -616,13 +784,15 @@ void ControllerCore::add_disturbance(const Motion & motion, Vector & tau) const
 
 void ControllerCore::watch_saturation(const Motion & desired, double dt, double now)
 {
-  if (status_ == Status::blind || !follows_reference(settings_.mode)) {
+  const Mode mode = law();
+  if (status_ == Status::blind || !(follows_reference(mode) || in_task_space(mode))) {
     return;
   }
+  const Vector & asked = in_task_space(mode) ? task_.velocity() : desired.qd;
   Vector speed{};
   for (std::size_t i = 0; i < N; ++i) {
     const bool cut = state_[CUT_ROW * N + i] > 0.0;
-    speed[i] = cut ? std::abs(qd_[i] - desired.qd[i]) : 0.0;
+    speed[i] = cut ? std::abs(qd_[i] - asked[i]) : 0.0;
   }
   const double step = std::min(std::max(dt, 0.0), settings_.state_timeout);
   const double since = moved_at_ == NEVER ? 1e3 : now - moved_at_;

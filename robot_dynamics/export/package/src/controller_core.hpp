@@ -9,7 +9,9 @@
 #include <array>
 #include <cstddef>
 
+#include "contacts.hpp"
 #include "robot.hpp"
+#include "task.hpp"
 
 namespace @package@
 {
@@ -61,6 +63,8 @@ struct Settings
   double load_ramp = 0.5;          // s, to another load
   double longest_cycle = 0.01;     // s that count for effort_rate
   Load load;
+  Collision collision;
+  TaskSettings task;  // of the modes in task space
 };
 
 /// A desired state, with the effort that the model asks for, where the sender knows it.
@@ -92,6 +96,7 @@ enum class Cause : int
   tracking_error,
   saturation,
   fast_reference,
+  collision,
 };
 
 /// Why the arm was stopped.
@@ -117,6 +122,11 @@ struct Command
   std::size_t braked_by = N;  // joint that does not move although it is pushed, or N
   Status status = Status::waiting;
   Stop stop;
+  bool follows = true;    // whether the law brings the arm to the desired motion
+  Vector external{};      // effort
+  Vector threshold{};     // of it
+  std::size_t touched = N;  // joint with a contact, or N
+  HandState hand;
 };
 
 /// Detects joints whose brakes are still closed: they do not move when pushed.
@@ -129,6 +139,7 @@ public:
   std::size_t closed(const Vector & q, const Vector & effort, const Vector & limit, double now);
 
   bool all_free() const { return all_free_; }
+  bool answers() const;
   bool free(std::size_t joint) const { return free_[joint]; }
 
 private:
@@ -159,6 +170,12 @@ public:
   /// Take a reference that arrived at a time. Returns whether every number is finite.
   bool set_reference(const Reference & reference, double now);
 
+  /// Take a target of the hand. Without a mode in task space, or a state, it is ignored.
+  void set_target(const Target & target, double now);
+
+  /// Give up the target of the hand.
+  void stop_hand() { task_.stop(); }
+
   /// Compute the command of a cycle. Returns false where nothing is to be commanded: before the
   /// first finite state, and long after the last one.
   bool update(const Vector & q, const Vector & qd, double now, Command & command) noexcept;
@@ -182,16 +199,23 @@ private:
   };
 
   void begin(double now);
+  Mode law() const;
+  bool hit() const { return stop_.cause == Cause::collision; }
+  void move_task(double now);
+  void watch_contacts();
+  std::size_t touched() const;
   Status next_status(double now, const Cycle * tracked);
   void enter(Status status, double now);
   Motion reference_now(double now) const;
   Motion desired_now(double now) const;
+  double rest_at(double time, Motion & motion) const;  // returns its end
   Motion rest_now(double now) const;
+  double joining_time(const Vector & gap, double least) const;
   void go_on_from(const Motion & start, double now);
   bool reference_is_near(double now) const;
   bool runs_away(double now) const;
   void evaluate(double now, Cycle & found, Command * report);
-  void law_effort(const Motion & desired, Vector & asked) const;
+  void law_effort(const Motion & desired, Vector & asked);
   void feedforward(const Motion & motion, Vector & tau) const;
   void watch_saturation(const Motion & desired, double dt, double now);
   void watch_brakes(double now);
@@ -230,6 +254,12 @@ private:
 
   Motion rest_begin_;
   double rest_began_ = 0.0;
+  double rest_stop_ = 0.0;
+  bool retreats_ = false;  // after it
+  Vector retreat_to_{};
+  Motion retreat_gap_;
+  double retreat_began_ = 0.0;  // since rest_began_
+  double retreat_duration_ = 0.0;
   Motion gap_begin_;
   double gap_began_ = 0.0;
   double gap_duration_ = 0.0;
@@ -244,6 +274,9 @@ private:
   Vector expected_{};     // effort of the model for the desired motion
   Vector disturbance_{};  // what feedback adds to it: friction, an unknown load
   Vector blind_speed_{};  // when the states ended
+
+  Contacts contacts_;
+  Task task_;
 
   Vector moved_{};  // summed deviation of saturated joints
   double moved_at_ = 0.0;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 #include "gain_limits.hpp"
+#include "hand_settings.hpp"
 
 namespace @package@
 {
@@ -58,9 +58,16 @@ public:
     const std::string & name, const std::vector<double> & value, const std::string & description,
     bool fixed = false)
   {
+    any(name, rclcpp::ParameterValue(value), description, fixed);
+  }
+
+  void any(
+    const std::string & name, const rclcpp::ParameterValue & value,
+    const std::string & description, bool fixed = false)
+  {
     auto descriptor = described(description, fixed);
     descriptor.dynamic_typing = true;
-    node_.declare_parameter(name, rclcpp::ParameterValue(value), descriptor);
+    node_.declare_parameter(name, value, descriptor);
   }
 
 private:
@@ -398,6 +405,11 @@ void declare_joint(Declaration & declare, std::size_t i)
     limits + ".soft_margin", 0.0,
     "Width of a spring and a damper inside both ends of the position range, rad or m; 0 for none",
     0.0, LARGEST);
+  declare.number(
+    limits + ".external_effort", zero_for_none(EXTERNAL_EFFORT[i]),
+    "External effort that counts as a contact, besides the uncertainty of friction, N m or N; 0 "
+    "for none",
+    0.0, LARGEST);
 
   const std::string friction = "friction." + joint;
   const std::array<const char *, 7> meaning = {
@@ -426,18 +438,122 @@ void declare_joint(Declaration & declare, std::size_t i)
     -LARGEST_LOAD, LARGEST_LOAD);
 }
 
-}  // namespace
-
-std::string text(double x)
+void declare_hand(Declaration & declare)
 {
-  char digits[32];
-  std::snprintf(digits, sizeof(digits), "%.4g", x);
-  return digits;
+  const HandParameters usual;
+  declare.value<std::string>(
+    "task.frame", HAND, "The hand, a link or frame; that of the export", true);
+  declare.value<std::string>(
+    "task.projector", PROJECTOR, "Projector into the null space; that of the export", true);
+  declare.value(
+    "task.axes", usual.axes,
+    "Axes of stiffness, errors and directions: of the root link, or of the hand's target, frame");
+  declare.list(
+    "task.stiffness", {},
+    "Stiffness in x, y, z, rx, ry, rz, or all 36 of a matrix row by row, N/m, N and N m/rad; empty "
+    "for the natural frequency of the default gains in usual poses");
+  declare.number(
+    "task.damping_ratio", usual.damping_ratio, "Damping ratio of the hand in every direction", 0.0,
+    10.0);
+  declare.list(
+    "task.damping", {},
+    "Damping in place of damping_ratio, 6 or 36, N s/m, N s and N m s/rad; empty for none");
+  declare.list(
+    "task.inertia", {},
+    "Desired inertia of the mode operational_space, 6 or 36, kg, kg m and kg m^2; empty for the "
+    "usual one of the hand");
+  declare.list(
+    "task.largest_error", usual.largest_error,
+    "Error that counts at most in every direction, m and rad");
+  declare.any(
+    "task.controlled", rclcpp::ParameterValue(usual.controlled),
+    "What is controlled in the six directions: motion, force or free; empty for motion wherever "
+    "the arm can move");
+  declare.list(
+    "task.free_axis", usual.free_axis,
+    "Axis of the hand about which it may turn, a direction; zeros for none");
+  declare.number(
+    "task.posture_frequency", usual.posture_frequency,
+    "Natural frequency of the return to the posture in the null space, rad/s", 0.0, 1000.0);
+  declare.number(
+    "task.settling", usual.settling, "Rate at which motion in the null space dies out, 1/s", 0.0,
+    1000.0);
+  declare.list("task.speed", usual.speed, "Largest speed of the target, m/s and rad/s");
+  declare.list(
+    "task.acceleration", usual.acceleration, "Largest acceleration of the target, m/s^2 and rad/s^2");
+  const Timeouts timeouts;
+  declare.number(
+    "task.twist_timeout", timeouts.twist,
+    "Time after a target_twist at which the hand comes to rest, s", 1e-3, 10.0);
+  declare.number(
+    "task.wrench_timeout", timeouts.wrench,
+    "Time after a target_wrench at which it fades to zero, s", 1e-3, 10.0);
 }
+
+void declare_collision(Declaration & declare)
+{
+  const Collision usual;
+  declare.value<std::string>(
+    "collision.reaction", REACTIONS[static_cast<std::size_t>(usual.reaction)],
+    "Reaction to an external effort beyond limits.<joint>.external_effort: none (it is not "
+    "computed), report, stop and hold, float under gravity compensation and damping, or retreat a "
+    "little and hold");
+  declare.number(
+    "collision.gain", usual.gain, "Reciprocal of the time constant of external efforts, 1/s", 1.0,
+    1000.0);
+  declare.number(
+    "collision.time", usual.time, "Time beyond the threshold that counts as a contact, s", 0.0,
+    1.0);
+}
+
+Reaction reaction_of(const std::string & name)
+{
+  for (std::size_t i = 0; i < REACTIONS.size(); ++i) {
+    if (name == REACTIONS[i]) {
+      return static_cast<Reaction>(i);
+    }
+  }
+  throw Refusal(
+    "parameter 'collision.reaction' is '" + name + "'; give one of " +
+    join({REACTIONS.begin(), REACTIONS.end()}));
+}
+
+/// Return what is given for the hand. Throws Refusal.
+HandParameters hand_of(const Lookup & get)
+{
+  HandParameters hand;
+  const auto numbers = [&get](const char * name) { return numbers_of(get(name)); };
+  hand.axes = get("task.axes").as_string();
+  hand.stiffness = numbers("task.stiffness");
+  hand.damping = numbers("task.damping");
+  hand.inertia = numbers("task.inertia");
+  hand.damping_ratio = get("task.damping_ratio").as_double();
+  hand.largest_error = numbers("task.largest_error");
+  const rclcpp::Parameter controlled = get("task.controlled");
+  if (controlled.get_type() == rclcpp::ParameterType::PARAMETER_STRING_ARRAY) {
+    hand.controlled = controlled.as_string_array();
+  } else if (controlled.value_to_string() != "[]") {
+    throw Refusal(
+      "parameter 'task.controlled' is " + controlled.value_to_string() + "; give a list of words");
+  }
+  hand.free_axis = numbers("task.free_axis");
+  hand.posture_frequency = get("task.posture_frequency").as_double();
+  hand.settling = get("task.settling").as_double();
+  hand.speed = numbers("task.speed");
+  hand.acceleration = numbers("task.acceleration");
+  return hand;
+}
+
+}  // namespace
 
 const char * unit(std::size_t joint) { return ROTATES[joint] ? "rad" : "m"; }
 
 const char * effort_unit(std::size_t joint) { return ROTATES[joint] ? "N m" : "N"; }
+
+Timeouts timeouts_of(const Lookup & get)
+{
+  return {get("task.twist_timeout").as_double(), get("task.wrench_timeout").as_double()};
+}
 
 const DefaultGains & default_gains(double update_rate)
 {
@@ -532,6 +648,8 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
     "Periods by which references of a preceding controller are ahead of the states that they are "
     "compared with; joint_trajectory_controller writes those of the next cycle",
     0.0, 10.0, true);
+  declare_hand(declare);
+  declare_collision(declare);
   for (std::size_t i = 0; i < N; ++i) {
     declare_joint(declare, i);
   }
@@ -589,6 +707,15 @@ Wiring wiring_of(const Lookup & get)
   const std::string check = get("model_check").as_string();
   if (check != "strict" && check != "warn") {
     throw Refusal("parameter 'model_check' is '" + check + "'; give one of strict, warn");
+  }
+  for (const auto & [name, exported] :
+       {std::pair{"task.frame", HAND}, {"task.projector", PROJECTOR}}) {
+    const std::string given = get(name).as_string();
+    if (given != exported) {
+      throw Refusal(
+        std::string(name) + " is '" + given + "', but the package was exported with '" + exported +
+        "'; export it again with --" + (name + 5) + " " + given);
+    }
   }
   wiring.strict = check == "strict";
   wiring.publish_rate = get("state_publish_rate").as_double();
@@ -722,6 +849,20 @@ Settings settings_of(const Lookup & get, double update_rate)
     s.soft_damping[i] = s.kd[i];
   }
   s.load = load_of(get);
+  s.collision.reaction = reaction_of(get("collision.reaction").as_string());
+  s.collision.gain = get("collision.gain").as_double();
+  s.collision.time = get("collision.time").as_double();
+  for (std::size_t i = 0; i < N; ++i) {
+    const double touch =
+      get("limits." + std::string(JOINTS[i]) + ".external_effort").as_double();
+    s.collision.threshold[i] = touch > 0.0 ? touch : UNLIMITED;
+  }
+  s.task = hand_settings(hand_of(get), usual.bandwidth, usual.fastest);
+  if (in_task_space(s.mode) && !HAS_HAND) {
+    throw Refusal(
+      "mode '" + get("mode").as_string() + "' needs a hand, but the robot has several tips (" +
+      TIPS + "); export the package again with --frame, naming one");
+  }
   return s;
 }
 

@@ -5,22 +5,16 @@
 
 #include <array>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "controller_core.hpp"
 #include "rclcpp/parameter.hpp"
+#include "refusal.hpp"
 #include "rclcpp_lifecycle/lifecycle_node.hpp"
 
 namespace @package@
 {
-
-/// A value that is refused. The text is one line with the reason and the remedy.
-struct Refusal : std::runtime_error
-{
-  using std::runtime_error::runtime_error;
-};
 
 /// Parameters by name: present ones, or those that are asked for.
 using Lookup = std::function<rclcpp::Parameter(const std::string &)>;
@@ -36,6 +30,15 @@ struct Wiring
   double publish_rate = 50.0;                // Hz
   double reference_lead = 1.0;               // periods, of a preceding controller
 };
+
+/// Times after which targets of the hand end, s.
+struct Timeouts
+{
+  double twist = 0.1;
+  double wrench = 0.5;
+};
+
+Timeouts timeouts_of(const Lookup & get);
 
 /// Declare all parameters.
 void declare_parameters(rclcpp_lifecycle::LifecycleNode & node);
@@ -66,9 +69,6 @@ void check_gravity(const std::array<double, 3> & gravity);
 void check_load(
   const std::string & what, const Vector & q, const Load & before, const Load & after,
   const Settings & settings);
-
-/// Return a number with four digits for messages.
-std::string text(double x);
 
 /// Return the unit of a position, or with a suffix of another quantity, of a joint.
 const char * unit(std::size_t joint);

@@ -63,8 +63,17 @@ Snapshot since(Snapshot now, const Snapshot & before)
   return now;
 }
 
-std::string words(Status status)
+std::string words(Status status, bool of_hand)
 {
+  if (of_hand && status == Status::settling) {
+    return "holding still for a moment before targets of the hand are followed";
+  }
+  if (of_hand && status == Status::tracking) {
+    return "moving the hand to its target";
+  }
+  if (of_hand && status == Status::holding) {
+    return "holding the hand: no target asks for motion";
+  }
   switch (status) {
     case Status::waiting: return "waiting for joint states";
     case Status::settling:
@@ -77,6 +86,15 @@ std::string words(Status status)
     case Status::resumed: return "holding still until the reference comes to the arm";
   }
   return "";
+}
+
+std::string contact(const Command & command)
+{
+  const std::size_t i = command.touched;
+  const std::string unit = effort_unit(i);
+  return joint_name(i) + " feels an external " + short_text(command.external[i]) + " " + unit +
+         ", its threshold is " + short_text(command.threshold[i]) + " " + unit +
+         "; a contact, an unknown load, or a wrong model?";
 }
 
 std::string reason(const Stop & stop, const Vector & q)
@@ -103,6 +121,10 @@ std::string reason(const Stop & stop, const Vector & q)
       return "the reference of " + name + " moves at " + value + " " + length +
              "/s, beyond its limit of " + limit + " " + length +
              "/s; slow the motion down, and give all controllers the same limits";
+    case Cause::collision:
+      return name + " feels an external " + value + " " + effort_unit(i) +
+             ", beyond its threshold of " + limit + " " + effort_unit(i) +
+             "; clear the contact; without one, the load or the model is wrong";
   }
   return "";
 }
@@ -198,7 +220,22 @@ diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, co
   value("state", snapshot.active ? "active" : "inactive");
   value("mode", facts.mode);
   if (snapshot.active) {
-    value("status", words(command.status));
+    const HandState & hand = command.hand;
+    value("status", words(command.status, in_task_space(snapshot.mode)));
+    if (hand.known) {
+      value("hand", HAND);
+      value(
+        "target", hand.given == Target::Kind::none  ? "none: held"
+                  : hand.given == Target::Kind::pose ? "target_pose"
+                                                     : "target_twist");
+      if (hand.given != Target::Kind::none) {
+        value("target: age (s)", short_text(hand.age));
+      }
+      value("target: error (m or rad)", list(hand.error));
+      value("singularity", short_text(hand.singularity));
+      value("stiffness in use", short_text(facts.stiffness));
+    }
+    value("external effort (N m or N)", list(command.external));
     value("references", snapshot.chained ? "of a preceding controller" : "of the topic ~/reference");
     std::string errors;
     std::string saturated;
@@ -225,6 +262,9 @@ diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, co
       fault(Msg::ERROR, words(command.status));
     } else if (command.status == Status::waiting) {
       fault(Msg::WARN, words(command.status));
+    }
+    if (command.touched < N && command.stop.cause != Cause::collision) {
+      fault(Msg::WARN, contact(command));
     }
     if (command.braked_by < N) {
       fault(

@@ -23,6 +23,7 @@ struct Snapshot
 {
   std::int64_t stamp = 0;  // ns
   bool active = false;
+  Mode mode = Mode::feedforward;
   bool chained = false;
   bool sees = false;  // a finite state has come
   Vector q{};         // last finite state
@@ -34,6 +35,7 @@ struct Snapshot
   std::array<std::uint32_t, N> saturated{};
   Vector largest_error{};
   double time = 0.0;            // s
+  double elapsed = 0.0;         // s, since activation
   double longest_period = 0.0;  // s
 };
 
@@ -43,7 +45,11 @@ Snapshot with_extremes(Snapshot next, const Snapshot & before);
 /// Return a snapshot with the counts since another one.
 Snapshot since(Snapshot now, const Snapshot & before);
 
-std::string words(Status status);
+/// Return a status in words, in a mode of the joints or of the hand.
+std::string words(Status status, bool of_hand = false);
+
+/// Return the present contact in words.
+std::string contact(const Command & command);
 
 /// Return why the arm was stopped, with numbers and the likely cause.
 std::string reason(const Stop & stop, const Vector & q);
@@ -67,6 +73,7 @@ struct Facts
   std::string name;  // of the node
   double update_rate = 0.0;  // Hz
   std::uint32_t refused = 0;  // messages
+  double stiffness = 1.0;     // share of that of the hand in use
 };
 
 diagnostic_msgs::msg::DiagnosticStatus diagnostics(

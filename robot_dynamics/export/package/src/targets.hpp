@@ -1,0 +1,25 @@
+// Targets of the hand in messages, and the hand in messages.
+
+#ifndef @package@_TARGETS_HPP_
+#define @package@_TARGETS_HPP_
+
+#include "geometry_msgs/msg/pose_stamped.hpp"
+#include "geometry_msgs/msg/twist_stamped.hpp"
+#include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "task.hpp"
+
+namespace @package@
+{
+
+/// Return a target. Throws Refusal if a number or the frame is wrong.
+Target target_of(const geometry_msgs::msg::PoseStamped & msg);
+Target target_of(const geometry_msgs::msg::TwistStamped & msg);
+Target target_of(const geometry_msgs::msg::WrenchStamped & msg);
+
+/// Fill in a pose in the root link, or six numbers in its axes.
+void fill(geometry_msgs::msg::Pose & msg, const Pose & pose);
+void fill(geometry_msgs::msg::Twist & msg, const Six & values);
+
+}  // namespace @package@
+
+#endif  // @package@_TARGETS_HPP_
