@@ -21,7 +21,8 @@ from robot_dynamics.identification.effort_model import drive_matrix, regressor_a
 from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
 from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
-from robot_dynamics.identification.signals import Signals, moves, signals
+from robot_dynamics.identification.regimes import moves
+from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, inertial_parameters

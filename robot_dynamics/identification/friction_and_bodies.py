@@ -29,7 +29,8 @@ from robot_dynamics.identification.least_squares import (
     undetermined,
 )
 from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
-from robot_dynamics.identification.signals import Signals, at_random, moves
+from robot_dynamics.identification.regimes import moves
+from robot_dynamics.identification.signals import Signals, at_random
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 

@@ -11,7 +11,8 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.friction_and_bodies import Fit
-from robot_dynamics.identification.signals import Signals, moves
+from robot_dynamics.identification.regimes import moves
+from robot_dynamics.identification.signals import Signals
 from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
