@@ -18,8 +18,11 @@ from robot_dynamics.identification.signals import Signals
 MOVING, REVERSING, AT_REST = range(3)
 """Values of `regimes`."""
 
+WAITING = -1
+"""Regime of samples before and after the motion, which are not judged."""
+
 REGIMES: Final = ("moving", "reversing", "at rest")
-"""Their names."""
+"""Names of the others."""
 
 STANDING = 0.03
 """Part of its highest speed below which a joint is slow."""
@@ -61,6 +64,11 @@ def regimes(motion: Signals, drive: Array | None = None, *, least: Array | None 
     return np.asarray(found)
 
 
+def slow_speeds(motion: Signals) -> Array:
+    """Return the speeds below which the joints are slow, shape (n,), rad/s or m/s."""
+    return np.asarray(STANDING * np.abs(motion.qd).max(axis=0, initial=0.0))
+
+
 def moves(motion: Signals, drive: Array | None = None) -> Array:
     """Select the samples of each drive that friction at rest does not affect, shape (N, n).
 
@@ -69,3 +77,19 @@ def moves(motion: Signals, drive: Array | None = None) -> Array:
         drive: See `regimes`.
     """
     return regimes(motion, drive) != AT_REST
+
+
+def waits(motion: Signals, moving: Array) -> Array:
+    """Select samples before and after the motion, shape (N,), where brakes may hold the arm.
+
+    Args:
+        motion: Filtered samples.
+        moving: See `moves`.
+    """
+    found = np.zeros(len(moving), dtype=bool)
+    for part in np.unique(motion.part):
+        rows = np.flatnonzero(motion.part == part)
+        at = rows[moving[rows].any(axis=1)]
+        if len(at):
+            found[rows] = (rows < at[0]) | (rows > at[-1])
+    return found

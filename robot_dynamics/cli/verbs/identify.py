@@ -12,8 +12,8 @@ Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF can
 parameters of controller_node and feedforward_node. Judge the result by another recording:
 `robot-dynamics validate`.
 
-The exit status is 0 if the verdict is good, otherwise 3. If the verdict is not to use the model,
-only the report is written, unless --anyway is given.
+The exit status is 0 if the verdict is good, at least in motion, otherwise 3. If the verdict is not
+to use the model, only the report is written, unless --anyway is given.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     load_robot,
     output_file,
-    say,
     take_negative_lists,
 )
 from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     actuators_of,
@@ -106,14 +106,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
     coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
-    say("identifying")
-    found = identify(
-        robot,
-        recordings,
-        cutoff=arguments.cutoff,
-        physical=not arguments.any_bodies,
-        actuators=actuators if coupled else None,
-    )
+    with stages() as progress:
+        found = identify(
+            robot,
+            recordings,
+            cutoff=arguments.cutoff,
+            physical=not arguments.any_bodies,
+            actuators=actuators if coupled else None,
+            progress=progress,
+        )
     written: list[Path] = []
     if arguments.report is not None:
         write_whole(arguments.report, html_report(found.report, found).encode())
@@ -125,7 +126,9 @@ def run(arguments: argparse.Namespace) -> int:
         parameters = out.with_suffix(".yaml")
         friction = _by_joint(found, recordings) if coupled else found.friction
         deviation = np.array([fit.rms for fit in found.report.fits])
-        write_parameters(parameters, robot, Drives(friction, found.rotor_inertia), deviation)
+        bands = None if coupled else found.bands
+        drives = Drives(friction, found.rotor_inertia, bands)
+        write_parameters(parameters, robot, drives, deviation)
         written += [out, parameters]
     if arguments.json:
         print_json(

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import Gains, Settings, SoftLimits
-from robot_dynamics.control.collision import REACTIONS, Collision, default_thresholds
+from robot_dynamics.control.collision import (
+    REACTIONS,
+    Collision,
+    ThresholdBands,
+    default_thresholds,
+)
 from robot_dynamics.control.gains import (
     DEFAULT_BANDWIDTH,
     DEFAULT_DAMPING_RATIO,
@@ -175,6 +180,14 @@ class CollisionParameters:
     time: float = parameter(
         Collision.time, "Time beyond the threshold that counts as a contact, s", low=0.0, high=1.0
     )
+    use_bands: bool = parameter(
+        False,
+        "Thresholds are those of bands.<joint>, by regime and speed, instead of "
+        "limits.<joint>.external_effort and the uncertainty of friction",
+    )
+    factor: float = parameter(
+        Collision.factor, "Threshold over the half-width of a band", low=0.1, high=100.0
+    )
 
 
 @dataclass(frozen=True)
@@ -230,8 +243,32 @@ class LimitParameters:
     )
 
 
+@dataclass(frozen=True)
+class BandParameters:
+    """95 % band of the efforts of one joint, as `identify` writes it."""
+
+    moving: float = parameter(
+        0.0,
+        "Half-width while moving slowly, N m or N; 0 for that of limits.<joint>.external_effort",
+        low=0.0,
+        high=LARGEST,
+    )
+    per_speed: float = parameter(
+        0.0, "Growth of the half-width with speed, N m s/rad or N s/m", low=0.0, high=LARGEST
+    )
+    slow: float = parameter(
+        0.0, "Half-width while reversing or at rest, N m or N", low=0.0, high=LARGEST
+    )
+    slow_speed: float = parameter(
+        0.0,
+        "Speed below which the joint reverses or rests, rad/s or m/s",
+        low=0.0,
+        high=LARGEST,
+    )
+
+
 class JointParameters:
-    """Gain and limit parameters of all joints.
+    """Gain, limit and band parameters of all joints.
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
@@ -264,7 +301,7 @@ class JointParameters:
         self._rotors: Callable[[], Array] | None = None
         self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
-        def report(name: str, value: GainParameters | LimitParameters) -> None:
+        def report(name: str, value: GainParameters | LimitParameters | BandParameters) -> None:
             changed(f"{name}: " + ", ".join(f"{k} {v:g}" for k, v in asdict(value).items()))
 
         self._gains = [
@@ -289,6 +326,10 @@ class JointParameters:
                 changed=partial(report, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)
+        ]
+        self._bands = [
+            group(BandParameters, f"bands.{name}", changed=partial(report, f"bands.{name}"))
+            for name in joint_names
         ]
 
     def bound(self, rotors: Callable[[], Array]) -> None:
@@ -339,8 +380,18 @@ class JointParameters:
             soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
-            collision=Collision(**asdict(collision), threshold=self.limits("external_effort")),
+            collision=self._collision(collision),
         )
+
+    def _collision(self, value: CollisionParameters) -> Collision:
+        threshold = self.limits("external_effort")
+        given = asdict(value)
+        if not given.pop("use_bands"):
+            return Collision(**given, threshold=threshold)
+        rows = np.array([list(asdict(declared.value).values()) for declared in self._bands])
+        moving, per_speed, slow, slow_speed = rows.T
+        moving = np.where(moving > 0.0, moving, threshold / value.factor)
+        return Collision(**given, bands=ThresholdBands(moving, per_speed, slow, slow_speed))
 
     def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits | None:
         margin = self.limits("soft_margin")
