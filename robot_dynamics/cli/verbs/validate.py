@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             recordings,
             friction=None if drives is None else drives.friction,
             rotor_inertia=None if drives is None else drives.rotor_inertia,
-            cutoff=arguments.cutoff or (bands and bands.cutoff),
+            cutoff=arguments.cutoff or (None if bands is None else bands.cutoff),
             bands=bands,
             progress=progress,
         )

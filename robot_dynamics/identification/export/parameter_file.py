@@ -151,7 +151,7 @@ def _of_bands(robot: Robot, bands: EffortBands) -> dict[str, Any]:
     }
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """Writes lists in one paragraph, as those of a covariance are long."""
 
 
