@@ -10,6 +10,12 @@ from robot_dynamics.identification.export.parameter_file import (
     write_parameters,
 )
 from robot_dynamics.identification.export.write_back import with_identified, write_urdf
+from robot_dynamics.identification.partial import (
+    FrictionFit,
+    GravityFit,
+    identify_friction,
+    identify_gravity,
+)
 from robot_dynamics.identification.payload_estimation import Payload, identify_payload
 from robot_dynamics.identification.validation import Report, validate
 from robot_dynamics.recordings.recording import Recording
@@ -18,6 +24,8 @@ __all__ = [
     "DriveGains",
     "Drives",
     "Excitation",
+    "FrictionFit",
+    "GravityFit",
     "Identification",
     "MotionBounds",
     "Payload",
@@ -26,6 +34,8 @@ __all__ = [
     "excite",
     "identify",
     "identify_drive_gains",
+    "identify_friction",
+    "identify_gravity",
     "identify_payload",
     "read_parameters",
     "validate",

@@ -28,8 +28,8 @@ def read(path, columns):
 def test_a_table_without_a_header_is_read_by_the_order_of_its_columns(tmp_path, delimiter):
     path = written(tmp_path / "run.txt", [TIME, Q, np.ones((100, 3)), QD, TAU], "", delimiter)
     found = read(path, "time, q, -3, qd, tau")
-    for one, true in zip((found.time, found.q, found.qd, found.tau), (TIME, Q, QD, TAU)):
-        np.testing.assert_array_equal(one, true)
+    for name, true in (("time", TIME), ("q", Q), ("qd", QD), ("tau", TAU)):
+        np.testing.assert_array_equal(getattr(found, name), true)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
     robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
     robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
+    robot-dynamics identify arm.urdf poses.csv --only gravity
+    robot-dynamics identify arm.urdf sweeps.csv --only friction
+    robot-dynamics identify arm.urdf run.txt --columns time,q,qd,tau
     robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
 
 If efforts are currents, --loaded is the same or another motion with a load of known mass and mass
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,10 +50,14 @@ from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
     Drives,
+    FrictionFit,
+    GravityFit,
     Identification,
     Recording,
     identify,
     identify_drive_gains,
+    identify_friction,
+    identify_gravity,
     write_parameters,
     write_urdf,
 )
@@ -69,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=output_file, help="URDF to write (default: <robot>_identified.urdf here)"
     )
     parser.add_argument("--report", type=output_file, help="report to write, .html")
+    parser.add_argument(
+        "--only",
+        choices=("gravity", "friction"),
+        help="identify less: gravity from static poses, or friction from sweeps of one joint at a "
+        "time; the rest stays as the URDF has it",
+    )
     parser.add_argument(
         "--anyway", action="store_true", help="write a URDF even if the verdict is not to use it"
     )
@@ -105,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
+    if arguments.only is not None:
+        return _part(arguments, robot, recordings, source, out)
     coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
     with stages() as progress:
         found = identify(
@@ -145,6 +161,55 @@ def run(arguments: argparse.Namespace) -> int:
     if refused:
         print(_not_written(out), file=sys.stderr)
     return 0 if found.report.good else NOT_GOOD
+
+
+def _part(
+    arguments: argparse.Namespace,
+    robot: Robot,
+    recordings: Sequence[Recording],
+    source: Path,
+    out: Path,
+) -> int:
+    """Identify gravity or friction only, write the files and print what is determined."""
+    for option in ("any_bodies", "report"):
+        if getattr(arguments, option):
+            raise ArgumentError(f"--{option.replace('_', '-')} is of a full identification; leave "
+                                "it out with --only")  # fmt: skip
+    rotors = np.zeros(robot.dof)
+    found: GravityFit | FrictionFit
+    with stages() as progress:
+        how = {"cutoff": arguments.cutoff, "progress": progress}
+        if arguments.only == "gravity":
+            gravity = found = identify_gravity(robot, recordings, **how)
+            friction = replace(Friction.of(robot), offset=gravity.offset)
+            good, usable, deviation = gravity.good, gravity.usable, gravity.rms
+            content: dict[str, object] = {
+                "poses": gravity.poses,
+                "parameters": gravity.parameters,
+                "hidden": gravity.hidden,
+                "missed": gravity.missed,
+                "relative": gravity.relative,
+            }
+        else:
+            sweeps = found = identify_friction(robot, recordings, **how)
+            friction, good, usable = sweeps.friction, bool(sweeps.swept.all()), True
+            deviation = np.array([fit.rms for fit in sweeps.found.report.fits])
+            content = {"swept": sweeps.swept, "notes": sweeps.notes, "friction": friction}
+    written: list[str] = []
+    if usable or arguments.anyway:
+        parameters = out.with_suffix(".yaml")
+        write_urdf(source, found.robot, out)
+        write_parameters(parameters, robot, Drives(friction, rotors))
+        written = [str(out), str(parameters)]
+    if arguments.json:
+        print_json({"robot": robot.name, "only": arguments.only, "rms": deviation, **content,
+                    "files": written})  # fmt: skip
+    else:
+        print(found)
+        print(f"wrote {', '.join(written)}" if written else "wrote nothing")
+    if not written:
+        print(_not_written(out), file=sys.stderr)
+    return 0 if good else NOT_GOOD
 
 
 def _not_written(out: Path) -> str:
