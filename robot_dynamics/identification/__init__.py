@@ -1,6 +1,11 @@
 """Identify inertias and friction of a robot from recorded motions."""
 
-from robot_dynamics.identification.drive_gains import DriveGains, identify_drive_gains
+from robot_dynamics.identification.drive_gains import (
+    DriveGains,
+    GainRatios,
+    identify_drive_gains,
+    identify_gain_ratios,
+)
 from robot_dynamics.identification.estimation import Identification, identify
 from robot_dynamics.identification.excitation.excitation_search import Excitation, excite
 from robot_dynamics.identification.excitation.motion_families import MotionBounds
@@ -25,6 +30,7 @@ __all__ = [
     "Drives",
     "Excitation",
     "FrictionFit",
+    "GainRatios",
     "GravityFit",
     "Identification",
     "MotionBounds",
@@ -35,6 +41,7 @@ __all__ = [
     "identify",
     "identify_drive_gains",
     "identify_friction",
+    "identify_gain_ratios",
     "identify_gravity",
     "identify_payload",
     "read_parameters",

@@ -57,6 +57,7 @@ from robot_dynamics.identification import (
     identify,
     identify_drive_gains,
     identify_friction,
+    identify_gain_ratios,
     identify_gravity,
     write_parameters,
     write_urdf,
@@ -92,6 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="least squares alone: only a report, as inertias may be physically impossible",
     )
     parser.add_argument(
+        "--currents",
+        action="store_true",
+        help="efforts are currents, and no load is known: report the ratios of the drive gains",
+    )
+    parser.add_argument(
         "--loaded",
         type=Path,
         action="append",
@@ -117,6 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.any_bodies:
         output_file(out)
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
+    if arguments.currents:
+        return _ratios(arguments, robot, recordings, actuators)
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
     if arguments.only is not None:
@@ -210,6 +218,30 @@ def _part(
     if not written:
         print(_not_written(out), file=sys.stderr)
     return 0 if good else NOT_GOOD
+
+
+def _ratios(
+    arguments: argparse.Namespace,
+    robot: Robot,
+    recordings: Sequence[Recording],
+    actuators: Actuators | None,
+) -> int:
+    """Print what currents show without a known load."""
+    if arguments.loaded or arguments.load or arguments.drive_gains:
+        raise ArgumentError("--currents is for unknown gains without a load; leave out --loaded, "
+                            "--load and --drive-gains, or --currents")  # fmt: skip
+    found = identify_gain_ratios(robot, recordings, actuators=actuators, cutoff=arguments.cutoff)
+    if arguments.json:
+        print_json({"robot": robot.name, "ratios": found.values, "deviation": found.deviation,
+                    "reference": robot.joint_names[found.reference], "files": []})  # fmt: skip
+    else:
+        print(found)
+        print(
+            "not determined without a known load: the gains themselves, and with them masses, "
+            "inertias and friction, which are known up to one common factor; nothing is written. "
+            "Record the motion with a load of known mass, and give --loaded and --load"
+        )
+    return NOT_GOOD
 
 
 def _not_written(out: Path) -> str:
