@@ -22,11 +22,11 @@ TERMS = tuple(term.name for term in fields(Friction))
 
 HEADER = """\
 # Friction and rotor inertia that were identified, which controller_node, feedforward_node and
-# monitor_node take, and the thresholds of external efforts of controller_node:
+# monitor_node take; half-widths of the 95 % bands of the efforts as recorded, for controller_node
+# and monitor_node; and the thresholds of external efforts of controller_node:
 #   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
-# Under identification: half-widths of the 95 % bands of the efforts, N m or N, by joint, which
-# `robot-dynamics validate` reads, with the covariance of the parameters, row by row of its lower
-# triangle.
+# `robot-dynamics validate` reads the bands by regime under identification, N m or N by joint, and
+# the covariance of the parameters, row by row of its lower triangle.
 """
 
 
@@ -74,9 +74,7 @@ def write_parameters(
         }
         content["/**/controller_node"] = {"ros__parameters": {"limits": limits}}
     if drives.bands is not None:
-        content.setdefault("/**/controller_node", {"ros__parameters": {}})["ros__parameters"][
-            "bands"
-        ] = _thresholds(robot, drives.bands)
+        content["/**"]["ros__parameters"]["bands"] = _thresholds(robot, drives.bands)
         content["/**/identification"] = {
             "ros__parameters": {"bands": _of_bands(robot, drives.bands)}
         }
@@ -123,7 +121,7 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
 
 
 def _thresholds(robot: Robot, bands: EffortBands) -> dict[str, dict[str, float]]:
-    """Return the bands of efforts as recorded by joint, as controller_node takes them."""
+    """Return the bands of efforts as recorded by joint, as nodes take them."""
     rows = asdict(threshold_bands(bands))
     return {
         joint: {name: _short(values[j]) for name, values in rows.items()}

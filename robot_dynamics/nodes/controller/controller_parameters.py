@@ -35,7 +35,7 @@ from robot_dynamics.control.settings import (
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
+from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, BandParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.robot import Robot
 
@@ -238,30 +238,6 @@ class LimitParameters:
         0.0,
         "External effort that counts as a contact, besides the uncertainty of friction, N m or N; "
         "0 for none. Default: a tenth of the effort limit",
-        low=0.0,
-        high=LARGEST,
-    )
-
-
-@dataclass(frozen=True)
-class BandParameters:
-    """95 % band of the efforts of one joint, as `identify` writes it."""
-
-    moving: float = parameter(
-        0.0,
-        "Half-width while moving slowly, N m or N; 0 for that of limits.<joint>.external_effort",
-        low=0.0,
-        high=LARGEST,
-    )
-    per_speed: float = parameter(
-        0.0, "Growth of the half-width with speed, N m s/rad or N s/m", low=0.0, high=LARGEST
-    )
-    slow: float = parameter(
-        0.0, "Half-width while reversing or at rest, N m or N", low=0.0, high=LARGEST
-    )
-    slow_speed: float = parameter(
-        0.0,
-        "Speed below which the joint reverses or rests, rad/s or m/s",
         low=0.0,
         high=LARGEST,
     )
