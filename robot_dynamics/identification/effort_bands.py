@@ -205,14 +205,14 @@ def _quantile(left: Array, speed: Array, count: float) -> tuple[float, float]:
         return t * float(np.sqrt(np.mean(relative**2)))
 
     level = of(0.0)
-    found, width = (level, 0.0), level
-    if count >= MANY and fastest > 0.0:
-        for slope in np.array(SLOPES[1:]) / fastest:
-            other = of(slope)
-            mean = other * float(np.mean(1.0 + slope * speed))
-            if mean < (1.0 - WORTH) * width:
-                found, width = (other, other * slope), mean
-    return found
+    if count < MANY or fastest == 0.0:
+        return level, 0.0
+    found = [(of(slope), slope) for slope in np.array(SLOPES) / fastest]
+    widths = [level * float(np.mean(1.0 + slope * speed)) for level, slope in found]
+    best = int(np.argmin(widths))
+    if widths[best] >= (1.0 - WORTH) * widths[0]:
+        best = 0
+    return found[best][0], found[best][0] * float(found[best][1])
 
 
 def threshold_bands(bands: EffortBands) -> ThresholdBands:

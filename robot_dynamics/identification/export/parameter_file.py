@@ -179,7 +179,9 @@ def _read_bands(path: str | os.PathLike[str], content: Any, robot: Robot) -> Eff
         filtered, recorded = (Levels(r[:-1, place], r[-1, place]) for r in rows)
         slow = np.array([float(x) for x in bands["slow"]])[place]
         lower = np.zeros((len(names), len(names)))
-        lower[np.tril_indices(len(names))] = [float(x) for x in bands["covariance"]]
+        lower[np.tril_indices(len(names))] = np.array(
+            [float(x) for x in bands["covariance"]]
+        ).reshape(len(names) * (len(names) + 1) // 2)
         covariance = lower + np.tril(lower, -1).T
         found = EffortBands(
             filtered, recorded, slow, tuple(names), covariance, float(bands["cutoff"])
