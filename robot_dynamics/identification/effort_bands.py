@@ -33,8 +33,8 @@ DEVIATIONS = 1.96
 SLOPES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Growth of a level that is tried, from rest to the highest speed, relative to it at rest."""
 
-WORTH = 0.03
-"""Share of the mean width that a growth with speed must save to be kept."""
+WORTH = 0.02
+"""Share of the loss that a growth with speed must save to be kept."""
 
 MANY = 8
 """Independent samples from which the residuals have a quantile of their own; of fewer it follows
@@ -208,9 +208,11 @@ def _quantile(left: Array, speed: Array, count: float) -> tuple[float, float]:
     if count < MANY or fastest == 0.0:
         return level, 0.0
     found = [(of(slope), slope) for slope in np.array(SLOPES) / fastest]
-    widths = [level * float(np.mean(1.0 + slope * speed)) for level, slope in found]
-    best = int(np.argmin(widths))
-    if widths[best] >= (1.0 - WORTH) * widths[0]:
+    beyond = [left - level * (1.0 + slope * speed) for level, slope in found]
+    # The loss that the quantile at every speed minimizes
+    losses = [float(np.mean(np.maximum(SHARE * x, (SHARE - 1.0) * x))) for x in beyond]
+    best = int(np.argmin(losses))
+    if losses[best] >= (1.0 - WORTH) * losses[0]:
         best = 0
     return found[best][0], found[best][0] * float(found[best][1])
 
