@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def kept(self) -> bool:
-        """Whether the share is as promised."""
+        """Return whether the share is as promised."""
         return PROMISED[0] <= self.share <= PROMISED[1]
 
     @property
@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def explained(self) -> bool:
-        """Whether the share is as promised within two of its standard deviations."""
+        """Return whether the share is as promised within two of its standard deviations."""
         low, high = PROMISED
         return low - 2.0 * self.error <= self.share <= min(high + 2.0 * self.error, 1.0)
 

@@ -141,7 +141,7 @@ def identify_gain_ratios(
     """Identify the ratios of drive gains from currents alone.
 
     Links act on several drives, which relates their gains. Efforts, masses and friction stay known
-    up to one common factor, whatever the motion.
+    up to one common factor in every motion.
 
     Args:
         robot: Robot of the URDF, of which the kinematics count.

@@ -72,7 +72,7 @@ class FrictionScale:
 
     @property
     def changed(self) -> Array:
-        """Whether a state differs clearly from one, shape (n, 2)."""
+        """Return which states differ clearly from one, shape (n, 2)."""
         return np.asarray(np.abs(self.value - 1.0) > CLEAR * self.deviation)
 
     def update(self, model: Model, motion: FilteredMotion, dt: float) -> None:
