@@ -188,7 +188,7 @@ class Report:
     @property
     def headings(self) -> tuple[str, ...]:
         """Headings of `rows`."""
-        each = ("residual", "N m or N", "of limit", "in band")
+        each = ("below cutoff", "N m or N", "of limit", "in band")
         as_recorded = ("as recorded", *each[1:])
         return ("joint", "regime", "samples", *each, *as_recorded, "verdict")
 

@@ -96,7 +96,10 @@ def read_motion_table(
         return _csv_table(path, joints)
     if name.endswith(".npz"):
         return _npz_table(path, joints)
-    raise RecordingError(f"{path}: unknown kind of file; give .mcap, .db3, .csv, .csv.gz or .npz")
+    raise RecordingError(
+        f"{path}: unknown kind of file; give .mcap, .db3, .csv, .csv.gz or .npz, or a table of "
+        "text with its columns (--columns)"
+    )
 
 
 def _bag_table(path: Path, topic: str | None, effort_topic: str | None = None) -> MotionTable:

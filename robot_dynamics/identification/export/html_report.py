@@ -23,7 +23,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 74rem; margin: 2rem auto
        color: #222; background: #fff; }
 table { border-collapse: collapse; margin: 1.5rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; text-align: right; }
+th, td { padding: .2rem .5rem; border-bottom: 1px solid #ddd; text-align: right; }
+td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 .key { margin-right: 1rem; white-space: nowrap; }
 .key b { display: inline-block; width: 1.4em; height: .7em; margin-right: .4em; }
