@@ -34,7 +34,7 @@ from robot_dynamics.simulation import perturbed
 
 PAGE = Path(__file__).parents[1] / "docs" / "identification-uncertainty.md"
 PROMISED = (0.93, 0.97)
-ROBOTS = ("ur5", "ur10", "panda", "kinova", "iiwa14")
+ROBOTS = ("ur5", "ur10", "panda", "kinova", "ur3")
 LOCKED = {"panda": {"panda_finger_joint1": 0.0}}
 RATE, ENCODER, NOISE = 250.0, 1e-4, 0.01
 DURATION_S, OTHER_S = 60.0, 120.0
