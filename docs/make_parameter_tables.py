@@ -23,7 +23,11 @@ from robot_dynamics.nodes.marker_node import MarkerParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.recorder_node import RecorderParameters
 from robot_dynamics.nodes.ros.node_parameters import Described, describe
-from robot_dynamics.nodes.runtime.drive_parameters import FrictionParameters, RotorParameters
+from robot_dynamics.nodes.runtime.drive_parameters import (
+    BandParameters,
+    FrictionParameters,
+    RotorParameters,
+)
 from robot_dynamics.nodes.runtime.online_model import PayloadParameters
 from robot_dynamics.nodes.runtime.robot_description import JointLimitParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
@@ -48,6 +52,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
         ("collision", CollisionParameters),
         ("gains.<joint>", GainParameters),
         ("limits.<joint>", LimitParameters),
+        ("bands.<joint>", BandParameters),
         ("task", TaskParameters),
         *MODEL,
     ),
@@ -55,7 +60,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     "viewer_node": (("", ViewerParameters),),
     "marker_node": (("", MarkerParameters),),
     "recorder_node": (("", RecorderParameters),),
-    "monitor_node": (("", MonitorParameters), *MODEL),
+    "monitor_node": (("", MonitorParameters), ("bands.<joint>", BandParameters), *MODEL),
 }
 NODES = {
     node: (*groups, ("limits.<joint>", JointLimitParameters)) for node, groups in NODES.items()

@@ -17,6 +17,7 @@ from robot_dynamics import Dynamics, Robot
 from robot_dynamics.control import Friction, Gains, Model, effort_limits
 from robot_dynamics.control.collision import (
     Collision,
+    ObserverSettings,
     ObserverState,
     default_thresholds,
     identified_thresholds,
@@ -211,7 +212,7 @@ def observed(
     qd = qd + NOISE * np.random.default_rng(seed).standard_normal(qd.shape)
     p, rate = (x.reshape(q.shape) for x in case.model.momentum(q.reshape(-1, n), qd.reshape(-1, n)))
     collision, count = Collision(), q.shape[1]
-    settings = observer_settings(case.model, case.threshold)
+    settings = observer_settings(case.model, Collision(threshold=case.threshold))
     kernel = observer_kernel(n)
     state = np.zeros((count, len(ObserverState._fields), n))
     first, later = (
@@ -224,7 +225,7 @@ def observed(
         tau, scalars = held[max(k - 1, 0)], later if k else first
         state = kernel(p[k], rate[k], qd[k], tau, state, scalars, own)[0].copy()
         effort[k], band[k] = state[:, 4], state[:, 5]
-    return effort, settings[-1] + band
+    return effort, ObserverSettings.of(settings).threshold + band
 
 
 def long_enough(above: Array) -> Array:

@@ -36,6 +36,16 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--topic", help="topic of the joint states, if a bag has several")
     parser.add_argument(
+        "--effort-topic", help="topic of joint states with the efforts, if it is another one"
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="COLUMNS",
+        help="columns of a table of text without a header, in order: time,q,qd,tau (-N: N columns "
+        "that do not count); or their names, * for the number of the joint: "
+        "time=NAME,q=NAME*,qd=NAME*,tau=NAME*",
+    )
+    parser.add_argument(
         "--joints",
         metavar="JOINT=NAME,...",
         help="names of joints in the recording, if they differ by more than a prefix",
@@ -131,6 +141,8 @@ def read_recordings(
             robot,
             joint_names=names,
             topic=arguments.topic,
+            effort_topic=arguments.effort_topic,
+            columns=arguments.columns,
             degrees=arguments.degrees,
             drive_gains=gains,
             actuators=actuators,

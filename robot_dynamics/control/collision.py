@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +53,9 @@ FRICTION_SHARE = 0.3
 SLOW = 5.0
 """Speed below which dry friction may act in either direction, relative to the friction width."""
 
+REACH = 3.0
+"""Speed at which the band of a slow joint has faded, relative to that below which it is slow."""
+
 RELEASE = 0.5
 """External effort at which a contact ends, relative to the threshold at which it begins."""
 
@@ -70,6 +73,32 @@ INSENSITIVE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
+class ThresholdBands:
+    """Uncertainty of the efforts of an identified model, of n joints.
+
+    Args:
+        moving: Half-width while moving, at low speed, shape (n,), N m or N.
+        per_speed: Its growth with speed, shape (n,), N m s/rad or N s/m.
+        slow: Half-width while reversing or at rest, shape (n,), N m or N.
+        slow_speed: Speed below which a joint reverses or rests, shape (n,), rad/s or m/s.
+
+    Raises:
+        ArgumentError: If a number is negative or NaN.
+    """
+
+    moving: Array
+    per_speed: Array
+    slow: Array
+    slow_speed: Array
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            values = getattr(self, one.name)
+            if not np.all(values >= 0.0):
+                raise ArgumentError(f"{one.name} is {values}; give numbers of 0 or more")
+
+
+@dataclass(frozen=True, eq=False)
 class Collision:
     """Settings of the detection of collisions.
 
@@ -84,11 +113,17 @@ class Collision:
       period late. The band passes through the same low-pass as the external effort, so that an
       error within it never exceeds the threshold.
 
+    With `bands` the identified bands replace both: the threshold is `factor` times their half-width
+    at the present speed, at least `LEAST_SHARE` of the effort limit, and the last change of the
+    command.
+
     Args:
         reaction: One of `REACTIONS`.
         gain: K, the reciprocal of the time constant, 1/s.
         time: Time above the threshold that counts as a contact, s.
         threshold: Constant part, shape (n,), N m or N; by default `default_thresholds`.
+        bands: Bands of the identified model, if they are the thresholds.
+        factor: Thresholds over their half-widths.
 
     Raises:
         UnknownNameError: If there is no such reaction.
@@ -99,8 +134,12 @@ class Collision:
     gain: float = 100.0
     time: float = 0.005
     threshold: Array | None = None
+    bands: ThresholdBands | None = None
+    factor: float = 2.5
 
     def __post_init__(self) -> None:
+        if not 0.0 < self.factor < np.inf:
+            raise ArgumentError(f"factor is {self.factor}; give a positive number")
         if self.reaction not in REACTIONS:
             raise unknown_name("reaction", self.reaction, "robot_dynamics.control", REACTIONS)
         if not 0.0 < self.gain < np.inf:
@@ -129,9 +168,13 @@ def identified_thresholds(robot: Robot, deviation: Array) -> Array:
         deviation: Standard deviation of the efforts that the model does not explain on a held-out
             motion, shape (n,), N m or N.
     """
+    return np.maximum(DEVIATIONS * deviation, least_thresholds(robot))
+
+
+def least_thresholds(robot: Robot) -> Array:
+    """Return the least thresholds of an identified model, shape (n,), N m or N."""
     limit = effort_limits(robot)
-    least = np.where(np.isfinite(limit), LEAST_SHARE * limit, 0.0)
-    return np.maximum(DEVIATIONS * deviation, least)
+    return np.where(np.isfinite(limit), LEAST_SHARE * limit, 0.0)
 
 
 class ObserverState(NamedTuple):
@@ -161,17 +204,27 @@ class ObserverSettings(NamedTuple):
         friction: The rows of `FrictionRows`, with a width above zero.
         rotors: Rotor inertia, kg m^2 or kg.
         threshold: Constant part of the threshold, N m or N.
+        dry: Share of dry friction in the band of a slow joint.
+        share: Share of all friction in the band.
+        per_speed: Growth of the band with speed, N m s/rad or N s/m.
+        slow: Further part of the band of a slow joint, N m or N.
+        slow_speed: Speed at which that of a slow joint has fallen to 24 %, rad/s or m/s.
     """
 
     friction: FrictionRows
     rotors: Array
     threshold: Array
+    dry: Array
+    share: Array
+    per_speed: Array
+    slow: Array
+    slow_speed: Array
 
     @staticmethod
     def of(rows: Array) -> ObserverSettings:
         """Take the rows of an array apart."""
-        *friction, rotors, threshold = rows
-        return ObserverSettings(FrictionRows(*friction), rotors, threshold)
+        count = len(FrictionRows._fields)
+        return ObserverSettings(FrictionRows(*rows[:count]), *rows[count:])
 
 
 def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
@@ -183,7 +236,7 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
         "tau": (n,),  # commanded or measured effort since the last state
         "state": (len(ObserverState._fields), n),  # at the last state
         "scalars": (3,),  # time since the last state, s; gain, 1/s; 1 to start afresh, else 0
-        "settings": (len(FrictionRows._fields) + 2, n),
+        "settings": (len(FrictionRows._fields) + len(ObserverSettings._fields) - 1, n),
     }
 
 
@@ -215,8 +268,9 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
 
     stribeck = f.stiction * np.exp(-((qd / f.stribeck) ** 2))
     dry = f.coulomb + stribeck + f.load * abs(tau)
-    slow = 1.0 - abs(np.tanh(qd / (SLOW * f.width)))
-    uncertain = dry * slow + FRICTION_SHARE * abs(friction_effort(f, qd, f.width, tau))
+    slow = 1.0 - abs(np.tanh(qd / settings.slow_speed))
+    uncertain = dry * slow * settings.dry + settings.slow * slow + settings.per_speed * abs(qd)
+    uncertain = uncertain + settings.share * abs(friction_effort(f, qd, f.width, tau))
     uncertain = uncertain + (1.0 - afresh) * abs(tau - last.tau)
     grown = share + afresh * (1.0 - share)
     band = last.band + grown * (uncertain - last.band)
@@ -250,13 +304,25 @@ def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
     return kernel
 
 
-def observer_settings(model: Model, threshold: Array) -> Array:
-    """Return the input `settings` of a model and the constant parts of its thresholds, (n,)."""
-    n = model.dynamics.robot.dof
+def observer_settings(model: Model, collision: Collision) -> Array:
+    """Return the input `settings` of a model."""
+    robot = model.dynamics.robot
+    n, none = robot.dof, np.zeros(robot.dof)
     friction, rotors = model.friction or Friction.none(n), model.rotor_inertia
     rows = [np.broadcast_to(getattr(friction, name), n) for name in FrictionRows._fields]
-    rows[-1] = np.where(rows[-1] > 0.0, rows[-1], model.friction_width)
-    return np.array([*rows, np.zeros(n) if rotors is None else rotors, threshold])
+    rows[-1] = width = np.where(rows[-1] > 0.0, rows[-1], model.friction_width)
+    rows.append(none if rotors is None else rotors)
+    bands, factor = collision.bands, collision.factor
+    if bands is None:
+        given = collision.threshold
+        threshold = default_thresholds(robot) if given is None else given
+        share = np.full(n, FRICTION_SHARE)
+        return np.array([*rows, threshold, none + 1.0, share, none, none, SLOW * width])
+    threshold = np.maximum(factor * bands.moving, least_thresholds(robot))
+    known = np.isfinite(threshold)
+    slow = np.maximum(factor * np.where(known, bands.slow, 0.0) - threshold, 0.0)
+    reach = np.where(bands.slow_speed > 0.0, REACH * bands.slow_speed, width)
+    return np.array([*rows, threshold, none, none, factor * bands.per_speed, slow, reach])
 
 
 class CollisionMonitor:
@@ -294,7 +360,9 @@ class CollisionMonitor:
     @property
     def threshold(self) -> Array:
         """Return the present thresholds, shape (n,), N m or N."""
-        base = self._none + np.inf if self._collision is None else self._settings[-1]
+        if self._collision is None:
+            return self._none + np.inf
+        base = ObserverSettings.of(self._settings).threshold
         return np.asarray(base + ObserverState(*self._state).band)
 
     def feed(
@@ -333,14 +401,11 @@ class CollisionMonitor:
 
     def _take_up(self, model: Model, collision: Collision) -> None:
         """Compute the settings of a model, and start afresh if its momentum has changed."""
-        robot, before = model.dynamics.robot, self._model
+        before = self._model
         if before and not np.array_equal(model.rotor_inertia, before.rotor_inertia):  # type: ignore[arg-type]
             self.forget()
         self._model, self._collision = model, collision
-        given = collision.threshold
-        self._settings = observer_settings(
-            model, default_thresholds(robot) if given is None else given
-        )
+        self._settings = observer_settings(model, collision)
 
     def _judge(self, share: Array, worst: float, time: float, at: float) -> int | None:
         """Return the joint that has been above its threshold for long enough."""

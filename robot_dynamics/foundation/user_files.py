@@ -15,6 +15,7 @@ import re
 import secrets
 import stat
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,14 +148,18 @@ def read_csv(
     *,
     row_name: str = "",
     drop_cut_row: bool = False,
+    header: Sequence[str] | None = None,
 ) -> CsvTable:
-    """Read a CSV file with a header, plain or gzipped (.gz).
+    """Read a CSV file, plain or gzipped (.gz), of cells between commas.
+
+    Without a comma in its first line, semicolons, tabs or blanks separate the cells.
 
     Args:
         path: The file.
         failure: Exception to raise.
         row_name: Name of a row for messages, counted from 0; by default the line of the file.
         drop_cut_row: Drop the last of several rows if it is not complete.
+        header: Names of the columns of a file without a header.
 
     Returns:
         The table; header and rows are empty if the file is.
@@ -162,19 +167,25 @@ def read_csv(
     Raises:
         failure: If the file cannot be read, or a row has more or fewer cells than the header.
     """
-    remedy = "a CSV file with a header"
-    reader = csv.reader(io.StringIO(_text(path, failure, remedy, MOST_BYTES), newline=""))
+    remedy = "a CSV file" if header else "a CSV file with a header"
+    text = _text(path, failure, remedy, MOST_BYTES)
+    first = next((line for line in text.splitlines() if line.strip()), "").strip()
+    between = next((mark for mark in ",;\t " if mark in first), ",")
+    blanks = between == " "
+    lines = (" ".join(line.split()) + "\n" for line in text.splitlines()) if blanks else None
+    reader = csv.reader(lines or io.StringIO(text, newline=""), delimiter=between)
     try:
         rows = [(reader.line_num, cells) for cells in reader if cells]
     except csv.Error as error:
         raise failure(
             f"{path}: line {reader.line_num}: cannot be read ({error}); give {remedy}"
         ) from None
-    header = [cell.strip() for cell in rows.pop(0)[1]] if rows else []
+    if header is None:
+        header = [cell.strip() for cell in rows.pop(0)[1]] if rows else []
     if drop_cut_row and len(rows) > 1 and len(rows[-1][1]) != len(header):
         rows.pop()
     table = CsvTable(
-        header,
+        list(header),
         [
             CsvRow(f"{row_name} {k}" if row_name else f"line {line}", cells)
             for k, (line, cells) in enumerate(rows)

@@ -1,6 +1,11 @@
 """Identify inertias and friction of a robot from recorded motions."""
 
-from robot_dynamics.identification.drive_gains import DriveGains, identify_drive_gains
+from robot_dynamics.identification.drive_gains import (
+    DriveGains,
+    GainRatios,
+    identify_drive_gains,
+    identify_gain_ratios,
+)
 from robot_dynamics.identification.estimation import Identification, identify
 from robot_dynamics.identification.excitation.excitation_search import Excitation, excite
 from robot_dynamics.identification.excitation.motion_families import MotionBounds
@@ -10,6 +15,12 @@ from robot_dynamics.identification.export.parameter_file import (
     write_parameters,
 )
 from robot_dynamics.identification.export.write_back import with_identified, write_urdf
+from robot_dynamics.identification.partial import (
+    FrictionFit,
+    GravityFit,
+    identify_friction,
+    identify_gravity,
+)
 from robot_dynamics.identification.payload_estimation import Payload, identify_payload
 from robot_dynamics.identification.validation import Report, validate
 from robot_dynamics.recordings.recording import Recording
@@ -18,6 +29,9 @@ __all__ = [
     "DriveGains",
     "Drives",
     "Excitation",
+    "FrictionFit",
+    "GainRatios",
+    "GravityFit",
     "Identification",
     "MotionBounds",
     "Payload",
@@ -26,6 +40,9 @@ __all__ = [
     "excite",
     "identify",
     "identify_drive_gains",
+    "identify_friction",
+    "identify_gain_ratios",
+    "identify_gravity",
     "identify_payload",
     "read_parameters",
     "validate",

@@ -3,7 +3,8 @@
 Currents alone determine parameters up to a factor of each drive. The links couple these factors,
 so one load of known mass fixes them all ([Gautier2014]). Currents are
 i = (Y base + friction + the load's efforts) / gain. The fit minimizes the error of the currents,
-not that of the efforts, so that noise of the currents does not make gains too small.
+not that of the efforts, so that noise of the currents does not make gains too small. Without a
+load, `identify_gain_ratios` gives the gains up to one common factor.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from robot_dynamics.identification.effort_model import drive_matrix, regressor_a
 from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
 from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
-from robot_dynamics.identification.signals import Signals, moves, signals
+from robot_dynamics.identification.regimes import moves
+from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, inertial_parameters
@@ -31,6 +33,37 @@ ROUNDS = 8
 
 SEEN = 0.2
 """Relative standard deviation above which the load does not determine a gain."""
+
+
+@dataclass(frozen=True, eq=False)
+class GainRatios:
+    """Drive gains relative to that of one drive: all that currents without a known load show.
+
+    Args:
+        joint_names: Of the drives.
+        reference: Index of the drive whose gain counts as 1.
+        values: Gains over its gain, signs included, shape (n,).
+        deviation: Standard deviations, shape (n,); infinite where no motion couples the drives.
+    """
+
+    joint_names: tuple[str, ...]
+    reference: int
+    values: Array
+    deviation: Array
+
+    def __str__(self) -> str:
+        rows = zip(self.joint_names, self.values, self.deviation, strict=True)
+        known = [f"{name} {x:.4g} +- {s:.1g}" for name, x, s in rows if np.isfinite(s)]
+        lost = [
+            name
+            for name, s in zip(self.joint_names, self.deviation, strict=True)
+            if not np.isfinite(s)
+        ]
+        text = (
+            f"ratios of drive gains to that of '{self.joint_names[self.reference]}': "
+            + ", ".join(known)
+        )
+        return text + (f"; not determined: {', '.join(lost)}" if lost else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +129,69 @@ def identify_drive_gains(
             "take a heavier one, fastened off the last axis, and a motion of every joint with it"
         )
     return DriveGains(1.0 / inverse, deviation / inverse**2, drive)
+
+
+def identify_gain_ratios(
+    robot: Robot,
+    recording: Recording | Sequence[Recording],
+    *,
+    actuators: Actuators | None = None,
+    cutoff: float | None = None,
+) -> GainRatios:
+    """Identify the ratios of drive gains from currents alone.
+
+    Links act on several drives, which relates their gains. Efforts, masses and friction stay known
+    up to one common factor in every motion.
+
+    Args:
+        robot: Robot of the URDF, of which the kinematics count.
+        recording: Motions, currents in the place of efforts.
+        actuators: Where drives do not move one joint each.
+        cutoff: Of the low-pass, Hz; by default from the motions.
+    """
+    drive, dynamics = drive_matrix(robot, actuators), Dynamics(robot)
+    none = np.zeros(len(dynamics.base_parameters))
+    rows = [_rows(dynamics, signals(one, cutoff), drive, none) for one in _several(recording)]
+    X, _, current, moving = map(np.concatenate, zip(*rows, strict=True))
+    size = np.sqrt(np.mean(current**2, axis=0))
+    rubs = np.array([np.ptp(X[:, j, : len(none)] @ _prior(dynamics)) for j in range(robot.dof)])
+    reference = int(np.argmax(np.where(size > 0.0, rubs, -1.0)))  # the links act most on it
+    others = [j for j in range(robot.dof) if j != reference]
+    own = np.zeros((len(X), robot.dof, len(others)))
+    for k, j in enumerate(others):
+        own[:, j, k] = current[:, j]
+    known = np.zeros_like(current)
+    known[:, reference] = current[:, reference]
+    # First gain_j i_j = X z of all drives, with the gain of one at 1, which is linear
+    usable = np.ones(current.shape, dtype=bool)
+    A = np.concatenate([X, -own], axis=2).reshape(-1, X.shape[2] + len(others))
+    length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
+    found = np.linalg.lstsq(A / length, known.ravel(), rcond=1e-9)[0] / length
+    z, h, deviation = found[: X.shape[2]], np.ones(robot.dof), np.zeros(robot.dof)
+    h[others] = 1.0 / np.where(found[X.shape[2] :] == 0.0, np.inf, found[X.shape[2] :])
+    for _ in range(ROUNDS):  # the error of the currents counts, as in `identify_drive_gains`
+        effort = X @ z
+        scaled = np.concatenate([X * h[:, None], np.zeros_like(own)], axis=2)
+        for k, j in enumerate(others):
+            scaled[:, j, X.shape[2] + k] = effort[:, j]
+        wanted = current.copy()
+        wanted[:, others] += h[others] * effort[:, others]
+        fit = estimate(Problem(scaled, wanted, np.concatenate([z, h[others]]), usable, moving))
+        z, h[others] = fit.z[: X.shape[2]], fit.z[X.shape[2] :]
+        deviation[others] = fit.deviation[X.shape[2] :]
+    sure = (deviation < SEEN * np.abs(h)) & (size > 0.0)
+    sure[reference] = True
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return GainRatios(
+            robot.joint_names,
+            reference,
+            np.where(sure, 1.0 / h, np.nan),
+            np.where(sure, deviation / h**2, np.inf),
+        )
+
+
+def _prior(dynamics: Dynamics) -> Array:
+    return np.array([parameter.value for parameter in dynamics.base_parameters])
 
 
 def _several(recording: Recording | Sequence[Recording]) -> list[Recording]:

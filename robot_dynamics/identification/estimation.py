@@ -15,11 +15,20 @@ import numpy as np
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.progress import Progress, quiet
+from robot_dynamics.identification.effort_bands import EffortBands, calibrated, names_of
 from robot_dynamics.identification.effort_model import EffortModel, drive_matrix
 from robot_dynamics.identification.friction_and_bodies import Fit
 from robot_dynamics.identification.link_inertias import LinkInertias
-from robot_dynamics.identification.signals import signals
-from robot_dynamics.identification.validation import Report, reported
+from robot_dynamics.identification.regimes import slow_speeds
+from robot_dynamics.identification.signals import Signals
+from robot_dynamics.identification.validation import (
+    Report,
+    own_regimes,
+    predicted_efforts,
+    reported,
+    residual_as_recorded,
+)
 from robot_dynamics.recordings.data_quality import checked_motion
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
@@ -57,6 +66,7 @@ class Identification:
         model: The efforts of the physically consistent robot.
         free: Efforts of plain least squares, possibly physically inconsistent.
         cutoff: Of the filter that the fit used, Hz.
+        bands: 95 % bands of the efforts of `model`.
     """
 
     robot: Robot
@@ -67,22 +77,11 @@ class Identification:
     model: EffortModel
     free: EffortModel
     cutoff: float
+    bands: EffortBands
 
     def predict(self, recording: Recording) -> Array:
         """Return efforts of a recorded motion at its times, shape (N, n), N m or N."""
-        return predicted(self.model, recording, self.cutoff)
-
-
-def predicted(model: EffortModel, recording: Recording, cutoff: float | None) -> Array:
-    """Return efforts of a recorded motion by a model, at the recorded times, shape (N, n).
-
-    The motion is filtered, friction is not: its steps are part of the effort.
-    """
-    motion = signals(recording, cutoff, thinned=False)
-    motion = replace(motion, low_pass=lambda columns: columns(motion.qd))
-    efforts = model.efforts(motion)
-    columns = [np.interp(recording.time, motion.time, column) for column in efforts.T]
-    return np.column_stack(columns)
+        return predicted_efforts(self.model, recording, self.cutoff)
 
 
 def identify(
@@ -93,6 +92,7 @@ def identify(
     rotor_inertia: bool | None = None,
     physical: bool = True,
     actuators: Actuators | None = None,
+    progress: Progress = quiet,
 ) -> Identification:
     """Identify link inertias and friction of a robot.
 
@@ -104,19 +104,33 @@ def identify(
             held-out error.
         physical: Whether inertias must be physically consistent; this needs cvxpy.
         actuators: Where friction and rotors sit when drives do not move one joint each.
+        progress: Called with the stage and the share of the work done.
 
     Raises:
         RecordingError: If the recording cannot be used; the message says why.
         MissingPackageError: If cvxpy is needed and not installed.
     """
+    progress("filtering", 0.0)
     motion, found = checked_motion(robot, recording, cutoff)
+    progress("choosing friction", 0.1)
     fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia)
     free = fit.free
+    progress("consistent inertias", 0.6)
     links = LinkInertias.of(robot)
     model, identified = (free, robot) if not physical else fit.consistent(links)
     friction = model.friction
     identified = _with_friction(identified, friction, model.drive)
-    report = reported(robot, motion, fit.held_out_residual, model.efforts(motion), fit, found)
+    progress("judging", 0.8)
+    efforts = model.efforts(motion)
+    held_out = fit.held_out_residual
+    # On held-out blocks, efforts as recorded differ from filtered ones as on all of them
+    recorded = held_out + residual_as_recorded(model, recording, cutoff, motion)
+    recorded = recorded - (motion.tau - efforts)
+    bands = _bands(robot, motion, fit, model, held_out, recorded)
+    widths = bands.widths(
+        bands.parameter_deviation(model, motion), own_regimes(robot, motion), motion.qd
+    )
+    report = reported(robot, motion, held_out, efforts, fit, found, recorded, widths)
     rotor = np.diag(model.drive.T @ np.diag(model.rotor) @ model.drive)
     return Identification(
         identified,
@@ -127,7 +141,25 @@ def identify(
         model,
         free,
         motion.cutoff,
+        bands,
     )
+
+
+def _bands(
+    robot: Robot, motion: Signals, fit: Fit, model: EffortModel, held_out: Array, recorded: Array
+) -> EffortBands:
+    """Return the bands of a model by residuals of held-out blocks, which least squares left."""
+    shift = fit.free.efforts(motion) - model.efforts(motion)
+    names = names_of(model, fit.rotors)
+    bands = EffortBands.of_parameters(
+        names, fit.estimate.covariance, slow_speeds(motion), motion.cutoff
+    )
+    parameter, regime = bands.parameter_deviation(model, motion), own_regimes(robot, motion)
+    low, high = (
+        calibrated(residual + shift, parameter, regime, motion.qd, model.friction)
+        for residual in (held_out, recorded)
+    )
+    return replace(bands, filtered=low, recorded=high)
 
 
 def _with_friction(robot: Robot, friction: Friction, drive: Array) -> Robot:

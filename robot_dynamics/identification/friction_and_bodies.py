@@ -29,7 +29,8 @@ from robot_dynamics.identification.least_squares import (
     undetermined,
 )
 from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
-from robot_dynamics.identification.signals import Signals, at_random, moves
+from robot_dynamics.identification.regimes import moves, waits
+from robot_dynamics.identification.signals import Signals, at_random
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 
@@ -72,7 +73,7 @@ class Fit:
                        for v in self.columns.speed]  # fmt: skip
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
         self.moving = moves(motion, drive)
-        self.usable = ~saturated(motion.raw, limit) & ~_waits(motion, self.moving)[:, None]
+        self.usable = ~saturated(motion.raw, limit) & ~waits(motion, self.moving)[:, None]
         blocks = np.array_split(np.arange(len(motion.time)), BLOCKS)
         self.blocks = [block for block in blocks if len(block)]
         self.load = np.abs(self.Y @ self.prior)
@@ -204,14 +205,3 @@ class Fit:
         gram, _ = normal(other.problem(self.rotors), np.ones_like(motion.tau))
         lost = undetermined(gram)[: self.p]
         return [b.name for b, one in zip(self.dynamics.base_parameters, lost, strict=True) if one]
-
-
-def _waits(motion: Signals, moving: Array) -> Array:
-    """Select samples before and after the motion, shape (N,), where brakes may hold the arm."""
-    waits = np.zeros(len(moving), dtype=bool)
-    for part in np.unique(motion.part):
-        rows = np.flatnonzero(motion.part == part)
-        at = rows[moving[rows].any(axis=1)]
-        if len(at):
-            waits[rows] = (rows < at[0]) | (rows > at[-1])
-    return waits

@@ -53,7 +53,8 @@ class Estimate:
 
     Args:
         z: Values, shape (c,).
-        deviation: Standard deviations, shape (c,); infinite where data say nothing.
+        covariance: Of z, shape (c, c), zero where data say nothing.
+        undetermined: Where data say nothing, shape (c,).
         sigma: Standard deviation of a sample of each joint, shape (n,).
         weight: Of every sample, shape (N, n): from 0 to 1.
         independent: Correlation time of each joint, samples, shape (n,).
@@ -61,11 +62,18 @@ class Estimate:
     """
 
     z: Array
-    deviation: Array
+    covariance: Array
+    undetermined: Array
     sigma: Array
     weight: Array
     independent: Array
     residual: Array
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations, shape (c,); infinite where data say nothing."""
+        variance = np.maximum(np.diag(self.covariance), 0.0)
+        return np.where(self.undetermined, np.inf, np.sqrt(variance))
 
     @property
     def sample_weight(self) -> Array:
@@ -92,8 +100,8 @@ def estimate(problem: Problem, iterations: int = 6) -> Estimate:
         far = np.abs(residual) / (HUBER * deviation)
         weight = problem.usable * (sigma / deviation) ** 2 / np.maximum(1.0, far)
     times = np.array([correlation_time(weight[:, j] * residual[:, j]) for j in range(n)])
-    z_deviation = _deviation(problem, weight / sigma**2, residual, times)
-    return Estimate(z, z_deviation, sigma, weight, times, residual)
+    found = _covariance(problem, weight / sigma**2, residual, times)
+    return Estimate(z, *found, sigma, weight, times, residual)
 
 
 def normal(
@@ -159,18 +167,24 @@ def _robust_deviation(residual: Array) -> float:
     return max(middle, float(residual.std()) / 3.0)
 
 
-def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -> Array:
-    """Return standard deviations: sandwich estimator ([White1980]) and the effect of a shift."""
+def _covariance(
+    problem: Problem, weight: Array, residual: Array, times: Array
+) -> tuple[Array, Array]:
+    """Return the covariance and what data say nothing of.
+
+    It is the sandwich estimator ([White1980]), and the effect of a shift.
+    """
     gram, _ = normal(problem, weight)
     meat, _ = normal(problem, (weight * residual) ** 2 * times)
     scale, values, vectors = _eigen(gram)
     seen = values > INDEPENDENT * values[-1]
     inverse = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T
-    variance = np.diag(inverse @ (meat / np.outer(scale, scale)) @ inverse) / scale**2
+    covariance = inverse @ (meat / np.outer(scale, scale)) @ inverse / np.outer(scale, scale)
     if problem.shift is not None:
         _, right = normal(replace(problem, tau=problem.shift), weight)
-        variance = variance + (inverse @ (right / scale) / scale) ** 2
-    return np.where(undetermined(gram), np.inf, np.sqrt(np.maximum(variance, 0.0)))
+        shift = inverse @ (right / scale) / scale
+        covariance = covariance + np.outer(shift, shift)
+    return covariance, undetermined(gram)
 
 
 def undetermined(gram: Array) -> Array:

@@ -3,7 +3,6 @@
 A recording is cut where it has gaps; each part is laid on equal steps, low-passed forth
 and back (which shifts nothing in time), differentiated, and thinned out. Efforts and what the
 model makes of the motion pass the same filter: what it takes away is missing on both sides.
-`moves` selects the samples in which a joint does not stand still, held by friction of any size.
 """
 
 from __future__ import annotations
@@ -247,29 +246,3 @@ def _both_ways(sos: Array, values: Array) -> Array:
 def _scipy_signal() -> Any:
     """Import scipy.signal late: it takes half a second, which every node would wait for."""
     return imported("scipy.signal")
-
-
-STANDING = 0.03
-"""Part of its highest speed below which a joint stands, held by friction of any size."""
-
-FELT = 0.5
-"""Periods of the filter's cutoff within which it brings an effort to other samples. A joint that is
-slower for a shorter time turns back: friction changes its sign, as models have it."""
-
-
-def moves(motion: Signals, drive: Array | None = None) -> Array:
-    """Select the samples of each drive that friction at rest does not affect, shape (N, n).
-
-    Args:
-        motion: Filtered samples; none is selected for a joint that never moves.
-        drive: Movement of every drive per movement of every joint, shape (n, n); by default each
-            joint has a drive of its own.
-    """
-    speed = np.abs(motion.qd if drive is None else motion.qd @ drive.T)
-    slow = speed <= STANDING * speed.max(axis=0, initial=0.0)
-    step = float(np.median(np.diff(motion.time))) if len(motion.time) > 1 else np.inf
-    felt = max(1, round(FELT / (motion.cutoff * step)))
-    ndimage = imported("scipy.ndimage")
-    # In time alone: one joint says nothing of the next
-    stands = ndimage.binary_opening(slow, np.ones((felt, 1)))
-    return np.asarray(~ndimage.binary_dilation(stands, np.ones((2 * felt + 1, 1))))

@@ -1,17 +1,28 @@
-"""Validation: prediction error of every joint's effort, and a verdict with reasons."""
+"""Validation: prediction errors of every joint's effort by regime, and a verdict with reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.progress import Progress, quiet
+from robot_dynamics.identification.effort_bands import EffortBands, coverage
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.friction_and_bodies import Fit
-from robot_dynamics.identification.signals import Signals, moves
+from robot_dynamics.identification.regimes import (
+    AT_REST,
+    MOVING,
+    REGIMES,
+    WAITING,
+    regimes,
+    waits,
+)
+from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
@@ -25,30 +36,89 @@ SMALL = 0.01
 USABLE = 0.5
 """Relative residual above which a model is worse than none."""
 
+GOOD_ALL, GOOD_MOVING, GRAVITY, WORTHLESS = VERDICTS = (
+    "good",
+    "good in motion",
+    "gravity only",
+    "do not use",
+)
+"""Verdicts on a joint and on a robot, the best first."""
+
+ALL = "all"
+"""Name of all regimes together."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Prediction errors of one joint in one regime: of efforts below the cutoff, or as recorded.
+
+    Args:
+        relative: Residual over effort, both rms; infinite without an effort.
+        rms: Residual, N m or N, rms.
+        of_limit: The same over the effort limit; zero without a limit.
+        within: Share of the samples within the 95 % band; NaN without bands.
+    """
+
+    relative: float
+    rms: float
+    of_limit: float
+    within: float
+
+
+@dataclass(frozen=True)
+class RegimeFit:
+    """Prediction errors of one joint in one regime.
+
+    Args:
+        regime: "moving", "reversing", "at rest", or "all".
+        samples: Their number.
+        filtered: Errors of efforts below the cutoff of the filter.
+        recorded: Errors of efforts as recorded.
+    """
+
+    regime: str
+    samples: int
+    filtered: Errors
+    recorded: Errors
+
 
 @dataclass(frozen=True)
 class JointFit:
-    """Prediction error of the effort of one joint.
+    """Prediction errors of the effort of one joint.
 
     Args:
         joint: Its name.
-        relative: Residual over effort, both rms.
-        rms: Residual, N m or N, rms.
-        bias: Its mean, N m or N.
+        regimes: Errors in the regimes that the recording has, and in all of them.
+        bias: Mean residual, N m or N.
         correlation: Of predicted and measured effort.
-        moving: As `relative`, of the samples that friction at rest has no part in: it may be
-            anything up to its limit, which no function of speed predicts. Infinite if it never
-            moves.
-        verdict: By `moving`: "good", "gravity only" or "do not use".
+        verdict: One of `VERDICTS`: "good" by all regimes, others by the first of them.
     """
 
     joint: str
-    relative: float
-    rms: float
+    regimes: tuple[RegimeFit, ...]
     bias: float
     correlation: float
-    moving: float
     verdict: str
+
+    def of(self, regime: str) -> RegimeFit | None:
+        """Return the errors of a regime, if the recording has it."""
+        return next((one for one in self.regimes if one.regime == regime), None)
+
+    @property
+    def relative(self) -> float:
+        """Residual over effort of all samples, both rms."""
+        return self.regimes[-1].filtered.relative
+
+    @property
+    def rms(self) -> float:
+        """Residual of all samples, N m or N, rms."""
+        return self.regimes[-1].filtered.rms
+
+    @property
+    def moving(self) -> float:
+        """Residual over effort while moving; infinite for a joint that never moves."""
+        moving = self.of(REGIMES[MOVING])
+        return np.inf if moving is None else moving.filtered.relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +129,14 @@ class Report:
         robot: Name.
         fits: Of every joint.
         quality_warnings: Data-quality warnings about the recordings.
-        verdict: "good", "usable for gravity only", or "do not use".
-        reasons: Reasons, and advice for the next recording.
+        verdict: One of `VERDICTS`.
+        reasons: The largest error, reasons, and advice for the next recording.
         time: Shape (N,), s.
         measured: Filtered efforts, shape (N, n).
         predicted: Shape (N, n).
         held_out: Residuals on held-out samples, shape (N, n).
+        width: Half-widths of the 95 % bands, shape (N, n), if there are any.
+        regime: See `regimes`, shape (N, n).
         cutoff: Of the filter, Hz.
     """
 
@@ -77,17 +149,19 @@ class Report:
     measured: Array
     predicted: Array
     held_out: Array
+    width: Array | None
+    regime: Array
     cutoff: float
 
     @property
     def good(self) -> bool:
-        """True if feedforward can rely on the model."""
-        return self.verdict == "good"
+        """True if feedforward can rely on the model while the robot moves."""
+        return self.verdict in (GOOD_ALL, GOOD_MOVING)
 
     @property
     def usable(self) -> bool:
         """True if the model is better than none."""
-        return self.verdict != "do not use"
+        return self.verdict != WORTHLESS
 
     @property
     def relative(self) -> Array:
@@ -101,18 +175,39 @@ class Report:
         return {name: getattr(self, name) for name in kept}
 
     def __str__(self) -> str:
-        width = max(len(fit.joint) for fit in self.fits)
         lines = [f"{self.robot}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
         lines += [f"  ? {warning.text}" for warning in self.quality_warnings]
-        lines.append(
-            f"{'joint':{width}}  residual  moving  N m or N rms      bias  correlation  verdict"
-        )
-        lines += [
-            f"{fit.joint:{width}}  {100 * fit.relative:6.1f} %  {percent(fit.moving):>4} %"
-            f"  {fit.rms:12.4g}  {fit.bias:8.3g}  {fit.correlation:11.4f}  {fit.verdict}"
-            for fit in self.fits
-        ]
+        rows = [self.headings, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = [cell.ljust(w) if i < 2 or i == len(row) - 1 else cell.rjust(w)
+                     for i, (cell, w) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+            lines.append("  ".join(cells).rstrip())
         return "\n".join(lines)
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Headings of `rows`."""
+        each = ("below cutoff", "N m or N", "of limit", "in band")
+        as_recorded = ("as recorded", *each[1:])
+        return ("joint", "regime", "samples", *each, *as_recorded, "verdict")
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """Table of errors: a row of each joint and regime, as text."""
+        return [
+            (fit.joint, one.regime, str(one.samples), *_cells(one.filtered), *_cells(one.recorded),
+             fit.verdict if one.regime == ALL else "")
+            for fit in self.fits
+            for one in fit.regimes
+        ]  # fmt: skip
+
+
+def _cells(errors: Errors) -> tuple[str, ...]:
+    shares = (percent(x) + " %" * bool(np.isfinite(x)) for x in (errors.relative, errors.of_limit))
+    relative, of_limit = shares
+    within = f"{100 * errors.within:.0f} %" if np.isfinite(errors.within) else "-"
+    return relative, f"{errors.rms:.4g}", of_limit, within
 
 
 def validate(
@@ -122,6 +217,8 @@ def validate(
     friction: Friction | None = None,
     rotor_inertia: Array | None = None,
     cutoff: float | None = None,
+    bands: EffortBands | None = None,
+    progress: Progress = quiet,
 ) -> Report:
     """Judge a robot by recordings that it was not fitted on.
 
@@ -131,14 +228,69 @@ def validate(
         friction: By default that of the URDF.
         rotor_inertia: As the joints feel it, shape (n,), kg m^2 or kg; by default none.
         cutoff: Of the low-pass, Hz; by default from the motion.
+        bands: 95 % bands of the model, of which the report gives the coverage.
+        progress: Called with the stage and the share of the work done.
 
     Raises:
         RecordingError: If the recording cannot be used.
     """
+    progress("filtering", 0.0)
     motion, found = checked_motion(robot, recording, cutoff)
+    progress("predicting efforts", 0.3)
     model = EffortModel.of(robot, friction or Friction.of(robot), rotor_inertia)
     predicted = model.efforts(motion)
-    return reported(robot, motion, motion.tau - predicted, predicted, None, found)
+    residual = motion.tau - predicted
+    recorded = residual_as_recorded(model, recording, cutoff, motion)
+    progress("judging", 0.9)
+    widths = None
+    if bands is not None:
+        parameter = bands.parameter_deviation(model, motion)
+        widths = bands.widths(parameter, own_regimes(robot, motion), motion.qd)
+    return reported(robot, motion, residual, predicted, None, found, recorded, widths)
+
+
+def predicted_efforts(model: EffortModel, recording: Recording, cutoff: float | None) -> Array:
+    """Return efforts of a recorded motion by a model, at the recorded times, shape (N, n).
+
+    The motion is filtered, friction is not: its steps are part of the effort.
+    """
+    motion = signals(recording, cutoff, thinned=False)
+    motion = replace(motion, low_pass=lambda columns: columns(motion.qd))
+    efforts = model.efforts(motion)
+    columns = [np.interp(recording.time, motion.time, column) for column in efforts.T]
+    return np.column_stack(columns)
+
+
+def residual_as_recorded(
+    model: EffortModel,
+    recording: Recording | Sequence[Recording],
+    cutoff: float | None,
+    motion: Signals,
+) -> Array:
+    """Return recorded less predicted efforts at the samples of a motion, shape (N, n).
+
+    Args:
+        model: Efforts of the robot.
+        recording: What the motion was filtered from.
+        cutoff: As it was given for the motion.
+        motion: Filtered samples.
+    """
+    recordings = [recording] if isinstance(recording, Recording) else list(recording)
+    parts = []
+    for one in recordings:
+        efforts, time = predicted_efforts(model, one, cutoff), signals(one, cutoff).time
+        parts += [np.column_stack([np.interp(time, one.time, column) for column in efforts.T])]
+    return np.asarray(motion.raw - np.concatenate(parts))
+
+
+def own_regimes(robot: Robot, motion: Signals) -> Array:
+    """Return the regimes of the joints of a robot; one that hardly moves is at rest.
+
+    Samples before and after the motion are `WAITING`.
+    """
+    found = regimes(motion, least=still(robot))
+    found[waits(motion, found != AT_REST)] = WAITING
+    return found
 
 
 def reported(
@@ -148,6 +300,8 @@ def reported(
     predicted: Array,
     fit: Fit | None,
     found: Sequence[QualityWarning],
+    recorded: Array,
+    widths: tuple[Array, Array] | None = None,
 ) -> Report:
     """Judge a model.
 
@@ -158,11 +312,21 @@ def reported(
         predicted: Efforts of the model, shape (N, n).
         fit: The least squares, if any base parameters were identified.
         found: Data-quality warnings about the recordings.
+        recorded: As `held_out`, of efforts as recorded.
+        widths: Half-widths of the bands of both, shape (N, n) each.
     """
-    tau, limit = motion.tau, robot.limits.effort
-    moving = moves(motion) & (np.ptp(motion.q, axis=0) > still(robot))
+    regime = own_regimes(robot, motion)
+    none = np.full_like(held_out, np.nan)
+    low, high = (none, none) if widths is None else widths
+    tau, raw, limit = motion.tau, motion.raw, robot.limits.effort
     fits = tuple(
-        _fit(robot.joint_names[j], tau[:, j], held_out[:, j], limit[j], moving[:, j])
+        _fit(
+            robot.joint_names[j],
+            limit[j],
+            regime[:, j],
+            _Side(tau[:, j], held_out[:, j], low[:, j]),
+            _Side(raw[:, j], recorded[:, j], high[:, j]),
+        )
         for j in range(robot.dof)
     )
     verdict, reasons = _verdict(fits, found)
@@ -180,29 +344,57 @@ def reported(
                 "the same effect; only their sums are identified, which is all that efforts need"
             )
     return Report(
-        robot.name, fits, tuple(found), verdict, tuple(reasons), motion.time, tau, predicted,
-        held_out, motion.cutoff,
+        robot.name, fits, tuple(found), verdict, tuple(reasons), motion.time, motion.tau, predicted,
+        held_out, None if widths is None else low, regime, motion.cutoff,
     )  # fmt: skip
 
 
-def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> JointFit:
-    size = _rms(tau)
+class _Side(NamedTuple):
+    """Efforts of a joint, residuals and half-widths of bands, shape (N,) each."""
+
+    tau: Array
+    residual: Array
+    width: Array
+
+
+def _fit(name: str, limit: float, regime: Array, filtered: _Side, recorded: _Side) -> JointFit:
+    judged = regime != WAITING
+    where = [(REGIMES[k], regime == k) for k in range(len(REGIMES))]
+    found = tuple(
+        RegimeFit(
+            label,
+            int(own.sum()),
+            _errors(filtered, own, limit),
+            _errors(recorded, own, limit),
+        )
+        for label, own in (*where, (ALL, judged))
+        if own.any()
+    )
+    tau, residual = filtered.tau[judged], filtered.residual[judged]
     predicted = tau - residual
     scale = float(predicted.std() * tau.std())
     covariance = float(np.mean((predicted - predicted.mean()) * (tau - tau.mean())))
-    moving = _ratio(_rms(residual[seen]), _rms(tau[seen])) if seen.any() else np.inf
-    if scale <= 1e-12 * size**2:
-        verdict = "do not use"  # a constant effort is explained by any model with an offset
-    elif not seen.any():
-        verdict = "gravity only" if _ratio(_rms(residual), size) <= USABLE else "do not use"
-    elif moving <= GOOD or _rms(residual[seen]) <= SMALL * limit < np.inf:
-        verdict = "good"
+    first = found[0].filtered  # moving, if it does
+    if scale <= 1e-12 * float(np.mean(tau**2)):
+        verdict = WORTHLESS  # a constant effort is explained by any model with an offset
+    elif found[0].regime == REGIMES[AT_REST] or not _is_good(first):
+        verdict = GRAVITY if first.relative <= USABLE else WORTHLESS
     else:
-        verdict = "gravity only" if moving <= USABLE else "do not use"
+        verdict = GOOD_ALL if all(_is_good(one.filtered) for one in found) else GOOD_MOVING
     return JointFit(
-        name, _ratio(_rms(residual), size), _rms(residual), float(residual.mean()),
-        covariance / scale if scale > 0.0 else 0.0, moving, verdict,
-    )  # fmt: skip
+        name, found, float(residual.mean()), covariance / scale if scale > 0.0 else 0.0, verdict
+    )
+
+
+def _is_good(errors: Errors) -> bool:
+    return errors.relative <= GOOD or 0.0 < errors.of_limit <= SMALL
+
+
+def _errors(side: _Side, own: Array, limit: float) -> Errors:
+    rms = _rms(side.residual[own])
+    of_limit = rms / limit if 0.0 < limit < np.inf else 0.0
+    within = np.nan if np.isnan(side.width).any() else coverage(side.residual, side.width, own)
+    return Errors(_ratio(rms, _rms(side.tau[own])), rms, of_limit, within)
 
 
 def percent(part: float) -> str:
@@ -218,39 +410,54 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else np.inf
 
 
+def _figures(one: RegimeFit) -> str:
+    return f"{_figure(one.filtered)} {one.regime if one.regime != ALL else 'in all'}"
+
+
+def _figure(errors: Errors) -> str:
+    limit = f", {percent(errors.of_limit)} % of its limit" if errors.of_limit else ""
+    return f"{percent(errors.relative)} % ({errors.rms:.3g} N m or N rms{limit})"
+
+
+def _headline(fits: Sequence[JointFit]) -> str:
+    """Return the worst figure of the table."""
+    every = [
+        (errors.relative, f"{_figure(errors)} of an effort stays unexplained: joint '{fit.joint}', "
+         f"{one.regime}, {way}, on samples that the fit did not see")
+        for fit in fits
+        for one in fit.regimes
+        for errors, way in ((one.filtered, "below the cutoff"), (one.recorded, "as recorded"))
+        if np.isfinite(errors.relative)
+    ]  # fmt: skip
+    return "at most " + max(every)[1] if every else "no joint has an effort"
+
+
 def _verdict(fits: Sequence[JointFit], found: Sequence[QualityWarning]) -> tuple[str, list[str]]:
+    reasons = [_headline(fits)]
     serious = [warning.text for warning in found if warning.serious]
     if serious:
-        return "do not use", serious
-    bad = [fit for fit in fits if fit.verdict == "do not use"]
-    half = [fit for fit in fits if fit.verdict == "gravity only"]
-    reasons = []
-    for fit in (*bad, *half):
+        return WORTHLESS, [*serious, *reasons]
+    verdict = max((fit.verdict for fit in fits), key=VERDICTS.index)
+    for fit in sorted(fits, key=lambda fit: -VERDICTS.index(fit.verdict)):
         cause = next((warning.text for warning in found if warning.joint == fit.joint), "")
-        left = (
-            f"{100 * fit.moving:.0f} % of its effort stays unexplained while it moves"
-            if np.isfinite(fit.moving)
-            else "it does not move, so that nothing is known of its inertia and friction"
-        )
-        reasons.append(
-            f"joint '{fit.joint}': {left} ({fit.rms:.3g} N m or N rms in all)"
-            + (f"; {cause}" if cause else "")
-        )
-    if bad:
+        because = f"; {cause}" if cause else ""
+        first, where = fit.regimes[0], f"joint '{fit.joint}' is {fit.verdict}"
+        if first.regime == REGIMES[AT_REST]:
+            reasons.append(
+                f"{where}: it does not move, so that nothing is known of its inertia and friction"
+                + because
+            )
+        elif fit.verdict in (GRAVITY, WORTHLESS):
+            reasons.append(f"{where}: {_figures(first)} stays unexplained{because}")
+        elif fit.verdict == GOOD_MOVING:
+            rest = [_figures(one) for one in fit.regimes[1:] if not _is_good(one.filtered)]
+            reasons.append(f"{where}: {', '.join(rest)} stays unexplained")
+        if first.filtered.relative > GOOD and fit.verdict in (GOOD_ALL, GOOD_MOVING):
+            reasons.append(
+                f"{where}, as {_figures(first)} is below {100 * SMALL:.0f} % of its effort limit"
+            )
+    if verdict == WORTHLESS:
         reasons.append("record these joints faster and further, with nothing touching the arm")
-        return "do not use", reasons
-    if half:
+    if verdict == GRAVITY:
         reasons.append("record a longer motion that turns these joints back at several speeds")
-        return "usable for gravity only", reasons
-    small = [fit for fit in fits if fit.moving > GOOD]
-    worst = max(fits, key=lambda fit: fit.relative)
-    reasons.append(
-        f"at most {percent(worst.relative)} % of an effort stays unexplained (joint "
-        f"'{worst.joint}'), on samples that the fit did not see"
-    )
-    reasons += [
-        f"joint '{fit.joint}': {percent(fit.moving)} % of its effort stays unexplained while it "
-        f"moves, but that is {fit.rms:.3g} N m or N rms, below {100 * SMALL:.0f} % of its limit"
-        for fit in small
-    ]
-    return "good", reasons
+    return verdict, reasons

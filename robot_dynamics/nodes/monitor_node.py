@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import numpy as np
@@ -18,6 +18,7 @@ from robot_dynamics.control.collision import Collision, CollisionMonitor
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.identification.online.friction_scale import FrictionScale
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate, load_columns
 from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -26,6 +27,7 @@ from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.drive_parameters import BandParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -78,6 +80,11 @@ class MonitorParameters(ModelParameters):
     payload_memory: float = parameter(
         10.0, "Time constant of the forgetting of the load estimate, s", low=0.5, high=3600.0
     )
+    track_friction: bool = parameter(
+        False,
+        "Follow changes of dry and viscous friction, as of a gear that warms up; residuals and the "
+        "load estimate then count from the present friction",
+    )
 
 
 class MonitorNode(RobotNode[MonitorParameters]):
@@ -94,6 +101,9 @@ class MonitorNode(RobotNode[MonitorParameters]):
     def configure(self) -> None:
         """Compile the equations and create the topics."""
         super().configure()
+        self._bands = [
+            self.group(BandParameters, f"bands.{name}") for name in self.robot.joint_names
+        ]
         none = np.zeros(self.robot.dof)
         dynamics = Dynamics(self.robot, self.parameters.formulation)
         self.arm = OnlineModel(self, Model(dynamics, Gains(none, none)))
@@ -118,6 +128,11 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._contacts = CollisionMonitor(robot.dof)
         self._collision = Collision(gain=parameters.collision_gain)
         self._evaluated_at = 0.0
+        bands = [declared.value for declared in self._bands]
+        moving, slow = (
+            np.array([getattr(band, name) for band in bands]) for name in ("moving", "slow_speed")
+        )
+        self._friction = FrictionScale(moving, self._limit, slow)
         self._estimate = self._new_estimate()
 
     def _new_estimate(self) -> PayloadEstimate | None:
@@ -174,6 +189,9 @@ class MonitorNode(RobotNode[MonitorParameters]):
         dt, self._evaluated_at = motion.time - self._evaluated_at, motion.time
         if not motion.settled or not 0.0 < dt < MAX_GAP_S:
             return
+        if self.parameters.track_friction and model.friction is not None:
+            self._friction.update(model, motion, dt)
+            model = replace(model, friction=self._friction.on(model.friction))
         residual = unexplained(model, motion).residual
         self._residuals.update(residual, dt)
         names = self.robot.joint_names
@@ -216,6 +234,8 @@ class MonitorNode(RobotNode[MonitorParameters]):
             "RMS residual, N m or N": self._residuals.rms,
             "RMS residual of the effort limit": self._residuals.shares,
             "external effort, N m or N": self._contacts.effort,
+            "friction over that of the model, dry": self._friction.value[:, 0],
+            "friction over that of the model, viscous": self._friction.value[:, 1],
             "load by these efforts": "no frame" if estimate is None else str(estimate.value),
             **self.arm.load.describe(),
         }
@@ -245,6 +265,17 @@ class MonitorNode(RobotNode[MonitorParameters]):
                 f"threshold is {self._contacts.threshold[i]:.3g} {unit}"
             )
             found.append(Fault(Level.WARN, text))
+        changed = np.any(self._friction.changed, axis=1)
+        if self.parameters.track_friction and changed.any():
+            values = zip(
+                self.robot.joint_names, self._friction.value, changed.tolist(), strict=True
+            )
+            now = ", ".join(
+                f"{name} dry {100.0 * dry:.0f} %, viscous {100.0 * viscous:.0f} %"
+                for name, (dry, viscous), clear in values
+                if clear
+            )
+            found.append(Fault(Level.OK, f"friction has changed since its identification: {now}"))
         if misfits:
             text = (
                 f"the model does not fit {', '.join(misfits)}; is there an unknown load "

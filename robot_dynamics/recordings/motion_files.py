@@ -39,6 +39,9 @@ SIMILAR = 0.6
 TIMES = ("time", "t", "stamp", "timestamp", "time_s", "__time")
 """Names of the column of time."""
 
+QUANTITIES = ("time", "q", "qd", "tau")
+"""Quantities that `named_columns` knows."""
+
 _SPLIT = re.compile(r"[./\[\]:]+")
 
 
@@ -63,13 +66,22 @@ class MotionTable:
     effort: Array
 
 
-def read_motion_table(path: Path, joints: Sequence[str], topic: str | None = None) -> MotionTable:
+def read_motion_table(
+    path: Path,
+    joints: Sequence[str],
+    topic: str | None = None,
+    effort_topic: str | None = None,
+    columns: str | None = None,
+) -> MotionTable:
     """Read a recorded motion from a .mcap or .db3 bag (file or folder), a .csv(.gz) or an .npz.
 
     Args:
         path: The recording.
         joints: Names of the joints of the robot, for files without names.
         topic: Topic of the joint states of a bag, by default `joint_states`, or the only one.
+        effort_topic: Topic of joint states whose efforts count, if it is another one.
+        columns: Columns of a table of text (.csv, .txt, .dat) whose header is missing or has other
+            names; see `named_columns`.
 
     Raises:
         RecordingError: If it cannot be read; the message names its faulty element.
@@ -77,15 +89,20 @@ def read_motion_table(path: Path, joints: Sequence[str], topic: str | None = Non
     """
     name = path.name.lower()
     if is_bag(path):
-        return _bag_table(path, topic)
+        return _bag_table(path, topic, effort_topic)
+    if columns is not None and not name.endswith(".npz"):
+        return _csv_table(path, joints, columns)
     if name.endswith((".csv", ".csv.gz")):
         return _csv_table(path, joints)
     if name.endswith(".npz"):
         return _npz_table(path, joints)
-    raise RecordingError(f"{path}: unknown kind of file; give .mcap, .db3, .csv, .csv.gz or .npz")
+    raise RecordingError(
+        f"{path}: unknown kind of file; give .mcap, .db3, .csv, .csv.gz or .npz, or a table of "
+        "text with its columns (--columns)"
+    )
 
 
-def _bag_table(path: Path, topic: str | None) -> MotionTable:
+def _bag_table(path: Path, topic: str | None, effort_topic: str | None = None) -> MotionTable:
     by_topic: dict[str, list[BagMessage]] = defaultdict(list)
     for message in bag_messages(path, lambda _, kind: kind == JOINT_STATE):
         by_topic[message.topic].append(message)
@@ -93,7 +110,17 @@ def _bag_table(path: Path, topic: str | None) -> MotionTable:
     if np.isnan(rows.position).all():
         raise RecordingError(f"{path}: holds no joint states; record `joint_states` and try anew")
     time = rows.stamp // NS_PER_S + 1e-9 * (rows.stamp % NS_PER_S)
-    return MotionTable(f"{path}", rows.joint_names, time, rows.position, rows.velocity, rows.effort)
+    effort = rows.effort
+    if effort_topic is not None:
+        own = joint_rows(by_topic[_chosen(path, list(by_topic), effort_topic)])
+        efforts, at = own.ordered(rows.joint_names).effort, (own.stamp - rows.stamp[0]) / NS_PER_S
+        effort = np.column_stack(
+            [
+                np.interp((rows.stamp - rows.stamp[0]) / NS_PER_S, at, column, np.nan, np.nan)
+                for column in efforts.T
+            ]
+        )
+    return MotionTable(f"{path}", rows.joint_names, time, rows.position, rows.velocity, effort)
 
 
 def _chosen(path: Path, topics: list[str], topic: str | None) -> str:
@@ -114,13 +141,95 @@ def _chosen(path: Path, topics: list[str], topic: str | None) -> str:
     raise RecordingError(f"{path}: joint states are on {', '.join(topics)}; say which topic")
 
 
-def _csv_table(path: Path, joints: Sequence[str]) -> MotionTable:
-    header, table = _csv_numbers(path)
+def named_columns(where: str, text: str) -> list[tuple[str, str]]:
+    """Return the quantities and names of columns that a user describes.
+
+    "time,q,-6,tau" is for a file without a header: the quantities of its columns in order, one
+    column of each joint for q, qd and tau, and -N for N columns that do not count.
+    "time=timestamp,q=actual_q_*,tau=..." is for other names: `*` is the number of the joint, from 0
+    or from 1.
+
+    Args:
+        where: For messages.
+        text: The description.
+
+    Returns:
+        Pairs of time, q, qd, tau or -N, and a name or "".
+
+    Raises:
+        RecordingError: If it is neither, or lacks time, q or tau; the message has the remedy.
+    """
+    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+    found = []
+    for entry in entries:
+        word, mark, name = (part.strip() for part in entry.partition("="))
+        skips = not mark and re.fullmatch(r"-[1-9]\d{0,3}", word)
+        fits = bool(name) == any("=" in one for one in entries) and (not mark or name)
+        if not skips and (word not in QUANTITIES or not fits):
+            raise RecordingError(
+                f"{where}: columns: '{entry}' is not understood; give time,q,qd,tau with -N for N "
+                "columns that do not count, or time=NAME,q=NAME*,qd=NAME*,tau=NAME* with * for the "
+                "number of the joint"
+            )
+        if name and word != "time" and name.count("*") != 1:
+            raise RecordingError(
+                f"{where}: columns: '{entry}' needs one *, where the names have the number of the "
+                "joint"
+            )
+        found.append((word, name))
+    words = [word for word, _ in found]
+    for word in QUANTITIES:
+        if words.count(word) != 1 and (word != "qd" or word in words):
+            raise RecordingError(
+                f"{where}: columns name {word} {words.count(word)} times; name time, q and tau "
+                "once, and qd if it was measured"
+            )
+    return found
+
+
+def _header(columns: list[tuple[str, str]], joints: Sequence[str]) -> list[str] | None:
+    """Return our header for a file without one, or None if it has one."""
+    if any(name for _, name in columns):
+        return None
+    found: list[str] = []
+    for word, _ in columns:
+        if word.startswith("-"):
+            found += [""] * int(word[1:])
+        else:
+            found += ["time"] if word == "time" else [f"{word}.{joint}" for joint in joints]
+    return found
+
+
+def _renamed(
+    where: str, columns: list[tuple[str, str]], header: list[str], joints: Sequence[str]
+) -> list[str]:
+    """Return our names for the columns of a header, "" for others."""
+    ours: dict[str, str] = {}
+    for word, name in columns:
+        if word == "time":
+            names, own = [[name]], ["time"]
+        else:
+            names = [[name.replace("*", str(k + first)) for k in range(len(joints))]
+                     for first in (0, 1)]  # fmt: skip
+            own = [f"{word}.{joint}" for joint in joints]
+        there = next((one for one in names if set(one) <= set(header)), None)
+        if there is None:
+            missing = next(one for one in names[-1] if one not in header)
+            raise RecordingError(
+                f"{where}: has no column '{missing}' (columns: {', '.join(header[:20])}"
+                f"{', ...' if len(header) > 20 else ''}); name its columns as they are"
+            )
+        ours.update(zip(there, own, strict=True))
+    return [ours.get(name, "") for name in header]
+
+
+def _csv_table(path: Path, joints: Sequence[str], columns: str | None = None) -> MotionTable:
+    header, table = _csv_numbers(path, joints, columns)
     time = [i for i, name in enumerate(header) if name.lower() in TIMES]
     if len(time) != 1:
         raise RecordingError(
             f"{path}: needs one column 'time' in s, has {', '.join(header[:8])}; name it in the "
-            "header"
+            "header, or say which columns are which (--columns)"
         )
     places: dict[str, dict[str, int]] = {quantity: {} for quantity in WORDS}
     for i, name in enumerate(header):
@@ -130,25 +239,34 @@ def _csv_table(path: Path, joints: Sequence[str]) -> MotionTable:
     names = tuple(places["position"])
     if not names:
         raise RecordingError(
-            f"{path}: has no column of a position; name them q.<joint>, qd.<joint>, tau.<joint>"
+            f"{path}: has no column of a position; name them q.<joint>, qd.<joint>, "
+            "tau.<joint>, or say which columns are which (--columns)"
         )
     fields = [_field(table, names, places[quantity]) for quantity in WORDS]
     return MotionTable(f"{path}", names, table[:, time[0]], *fields)
 
 
-def _csv_numbers(path: Path) -> tuple[list[str], Array]:
+def _csv_numbers(path: Path, joints: Sequence[str], columns: str | None) -> tuple[list[str], Array]:
+    """Return the header in our names and the numbers under it."""
+    named = None if columns is None else named_columns(f"{path}", columns)
+    ours = None if named is None else _header(named, joints)
     # A recorder that was stopped while it wrote leaves half a row
-    table = read_csv(path, RecordingError, drop_cut_row=True)
+    table = read_csv(path, RecordingError, drop_cut_row=True, header=ours)
+    header = table.header
+    if named is not None and ours is None:
+        header = _renamed(f"{path}", named, header, joints)
+        ours = header
     if not table.rows:
         raise RecordingError(f"{path}: holds no rows; record again")
     try:
-        return table.header, np.array([[_number(x) for x in row.cells] for row in table.rows])
+        kept = [i for i, name in enumerate(header) if name or ours is None]
+        numbers = np.array([[_number(row.cells[i]) for i in kept] for row in table.rows])
+        return [header[i] for i in kept], numbers
     except ValueError:
         for row in table.rows:
-            for name, cell in zip(table.header, row.cells, strict=True):
-                number(
-                    f"{path}: {row.name}: column '{name}'", cell.strip() or "nan", RecordingError
-                )
+            for i in kept:
+                where = f"{path}: {row.name}: column '{table.header[i]}'"
+                number(where, row.cells[i].strip() or "nan", RecordingError)
         raise
 
 

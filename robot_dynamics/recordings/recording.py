@@ -96,6 +96,8 @@ class Recording:
         *,
         joint_names: Mapping[str, str] | None = None,
         topic: str | None = None,
+        effort_topic: str | None = None,
+        columns: str | None = None,
         degrees: bool = False,
         drive_gains: npt.ArrayLike | None = None,
         actuators: Actuators | None = None,
@@ -108,6 +110,9 @@ class Recording:
             joint_names: Name in the recording by joint of the robot, if they differ by more
                 than a prefix.
             topic: Topic of the joint states, if a bag has several.
+            effort_topic: Topic of joint states whose efforts count, if it is another one.
+            columns: Columns of a table of text whose header is missing or has other names; see
+                `named_columns`.
             degrees: Whether rotating joints were recorded in degrees.
             drive_gains: N m or N per unit of current if efforts are currents, shape (n,),
                 with signs; at the motors if `actuators` are given.
@@ -119,10 +124,10 @@ class Recording:
         path = Path(path)
         if not path.exists():
             raise RecordingError(f"{path}: no such file; give a bag, a CSV or an NPZ")
-        table = read_motion_table(path, robot.joint_names, topic)
+        table = read_motion_table(path, robot.joint_names, topic, effort_topic, columns)
         source = table.source
-        columns = matched_columns(table.names, robot.joint_names, joint_names, source)
-        time, q, qd, tau = _cleaned(table, columns, robot.joint_names)
+        order = matched_columns(table.names, robot.joint_names, joint_names, source)
+        time, q, qd, tau = _cleaned(table, order, robot.joint_names)
         rotating = [joint.type.rotates for joint in robot.independent_joints]
         if degrees:
             factor = np.where(rotating, np.pi / 180.0, 1.0)

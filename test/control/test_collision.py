@@ -11,9 +11,11 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction, Gains, Measured, Model, Settings, Status
 from robot_dynamics.control.collision import (
     FRICTION_SHARE,
+    REACH,
     Collision,
     CollisionMonitor,
     ObserverState,
+    ThresholdBands,
     default_thresholds,
     hand_wrench,
     input_shapes,
@@ -219,6 +221,25 @@ def test_friction_that_is_wrong_by_its_uncertainty_is_no_contact(seed):
         monitor.feed(model, collision, Measured(np.zeros(1), np.array([qd])), tau, t)
         assert np.abs(monitor.effort) <= monitor.threshold
         assert monitor.joint is None
+
+
+def test_bands_of_an_identified_model_are_thresholds_by_regime_and_speed():
+    """Moving 2 N and 0.5 N s/m, slow 6 N below 0.1 m/s; twice these, without those of friction."""
+    friction = Friction(np.array([0.6]), np.array([3.0]), width=np.array([0.01]))
+    model = model_of(read_urdf(SLIDER), friction=friction)
+    bands = ThresholdBands(*(np.array([x]) for x in (2.0, 0.5, 6.0, 0.1)))
+    for speed, threshold in ((0.0, 2.0 * 6.0), (0.1, 0.0), (3.0, 2.0 * (2.0 + 0.5 * 3.0))):
+        monitor, collision = CollisionMonitor(1), Collision(bands=bands, factor=2.0)
+        for k in range(5):
+            state = Measured(np.array([speed * k]), np.array([speed]))
+            monitor.feed(model, collision, state, np.zeros(1), 0.001 * k)
+        slow = 2.0 * (6.0 - 2.0) * (1.0 - np.tanh(speed / (REACH * 0.1)))
+        expected = threshold or 2.0 * (2.0 + 0.05) + slow
+        assert monitor.threshold == pytest.approx([expected], rel=1e-6)
+    assert slow == pytest.approx(0.0, abs=1e-6)
+    unknown = ThresholdBands(*(np.array([x]) for x in (0.0, 0.0, 0.0, 0.0)))
+    monitor.feed(model, Collision(bands=unknown), state, np.zeros(1), 1.0)
+    assert monitor.threshold == pytest.approx([1.0])  # a hundredth of the effort limit
 
 
 def test_a_contact_begins_after_its_time_above_the_threshold_and_ends_below_half_of_it():

@@ -1,5 +1,6 @@
 """Drive gains of efforts that are currents, from a load that is known."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +53,26 @@ def test_a_load_that_is_too_light_is_refused():
     load = Inertia.from_com(1e-4, COM, 0.0 * INERTIA)
     with pytest.raises(RecordingError, match="does not determine the gain of drive 'joint_"):
         identify_drive_gains(robot, empty, loaded, load, robot.tips[0])
+
+
+def test_currents_alone_give_the_ratios_of_the_gains_and_say_that_no_more_is_known(
+    tmp_path, capsys
+):
+    true = np.array([10.0, -20.0])
+    _, empty, _ = currents("planar_2r", true)
+    run = save(tmp_path / "run.npz", empty)
+    out = tmp_path / "fits.urdf"
+    assert main(["identify", "planar_2r", run, "--currents", "--json", "--out", str(out)]) == 3
+    said = json.loads(capsys.readouterr().out)
+    reference = ("joint_1", "joint_2").index(said["reference"])
+    ratios, deviation = np.array(said["ratios"]), np.array(said["deviation"])
+    assert (np.abs(ratios - true / true[reference]) <= 3.0 * deviation).all()
+    assert deviation.max() < 0.05
+    assert not out.exists()
+    assert main(["identify", "planar_2r", run, "--currents"]) == 3
+    assert "not determined without a known load: the gains themselves" in capsys.readouterr().out
+    assert main(["identify", "planar_2r", run, "--currents", "--drive-gains", "1,1"]) == 1
+    assert "--currents is for unknown gains without a load" in capsys.readouterr().err
 
 
 def save(path, recording: Recording):

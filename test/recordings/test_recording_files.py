@@ -95,6 +95,41 @@ def test_a_bag_without_velocities_has_none(tmp_path):
     assert Recording.read(file, ROBOT).qd is None
 
 
+def test_efforts_may_come_on_a_topic_of_their_own(tmp_path):
+    """Every other effort, between the states: on lines between them in time."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    kind, header, time = (
+        store.types[name]
+        for name in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header",
+                     "builtin_interfaces/msg/Time")
+    )  # fmt: skip
+    none = np.array([])
+    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        topics = [
+            writer.add_connection(topic, kind.__msgtype__, typestore=store)
+            for topic in ("/joint_states", "/motors/torque")
+        ]
+        for k, t in enumerate(TIME):
+            for topic, shift, values in ((0, 0, (Q[k], QD[k], none)), (1, 5, (none, none, TAU[k]))):
+                if topic and k % 2:
+                    continue
+                stamp = round(t * 1e9) + shift * 10**6
+                names = list(JOINTS if not topic else JOINTS[::-1])
+                rows = values if not topic else [v[::-1].copy() for v in values]
+                message = kind(header(time(stamp // 10**9, stamp % 10**9), ""), names, *rows)
+                data = store.serialize_cdr(message, kind.__msgtype__)
+                writer.write(topics[topic], stamp, data)
+    found = Recording.read(
+        tmp_path / "bag", ROBOT, topic="joint_states", effort_topic="motors/torque"
+    )
+    shown = np.isin(TIME.round(6), found.time.round(6))
+    assert shown.sum() > 0.98 * len(TIME)  # states beyond the efforts are left out
+    # Efforts are TIME and -TIME, 5 ms late
+    np.testing.assert_allclose(found.tau, TAU[shown] - [0.005, -0.005], atol=1e-9)
+    with pytest.raises(RecordingError, match=r"joint states are on /joint_states, /motors/torque"):
+        Recording.read(tmp_path / "bag", ROBOT, topic="joint_states", effort_topic="torque")
+
+
 def test_a_bag_without_efforts_is_refused(tmp_path):
     file = write_bag(tmp_path / "bag", StoragePlugin.SQLITE3, efforts=False)
     with pytest.raises(RecordingError, match=f"joint '{JOINTS[0]}' has no effort"):

@@ -3,6 +3,9 @@
     robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
     robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
+    robot-dynamics identify arm.urdf poses.csv --only gravity
+    robot-dynamics identify arm.urdf sweeps.csv --only friction
+    robot-dynamics identify arm.urdf run.txt --columns time,q,qd,tau
     robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
 
 If efforts are currents, --loaded is the same or another motion with a load of known mass and mass
@@ -12,8 +15,8 @@ Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF can
 parameters of controller_node and feedforward_node. Judge the result by another recording:
 `robot-dynamics validate`.
 
-The exit status is 0 if the verdict is good, otherwise 3. If the verdict is not to use the model,
-only the report is written, unless --anyway is given.
+The exit status is 0 if the verdict is good, at least in motion, otherwise 3. If the verdict is not
+to use the model, only the report is written, unless --anyway is given.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +33,10 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     load_robot,
     output_file,
-    say,
     take_negative_lists,
 )
 from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     actuators_of,
@@ -46,10 +50,15 @@ from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
     Drives,
+    FrictionFit,
+    GravityFit,
     Identification,
     Recording,
     identify,
     identify_drive_gains,
+    identify_friction,
+    identify_gain_ratios,
+    identify_gravity,
     write_parameters,
     write_urdf,
 )
@@ -70,12 +79,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", type=output_file, help="report to write, .html")
     parser.add_argument(
+        "--only",
+        choices=("gravity", "friction"),
+        help="identify less: gravity from static poses, or friction from sweeps of one joint at a "
+        "time; the rest stays as the URDF has it",
+    )
+    parser.add_argument(
         "--anyway", action="store_true", help="write a URDF even if the verdict is not to use it"
     )
     parser.add_argument(
         "--any-bodies",
         action="store_true",
         help="least squares alone: only a report, as inertias may be physically impossible",
+    )
+    parser.add_argument(
+        "--currents",
+        action="store_true",
+        help="efforts are currents, and no load is known: report the ratios of the drive gains",
     )
     parser.add_argument(
         "--loaded",
@@ -103,17 +123,22 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.any_bodies:
         output_file(out)
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
+    if arguments.currents:
+        return _ratios(arguments, robot, recordings, actuators)
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
+    if arguments.only is not None:
+        return _part(arguments, robot, recordings, source, out)
     coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
-    say("identifying")
-    found = identify(
-        robot,
-        recordings,
-        cutoff=arguments.cutoff,
-        physical=not arguments.any_bodies,
-        actuators=actuators if coupled else None,
-    )
+    with stages() as progress:
+        found = identify(
+            robot,
+            recordings,
+            cutoff=arguments.cutoff,
+            physical=not arguments.any_bodies,
+            actuators=actuators if coupled else None,
+            progress=progress,
+        )
     written: list[Path] = []
     if arguments.report is not None:
         write_whole(arguments.report, html_report(found.report, found).encode())
@@ -125,7 +150,9 @@ def run(arguments: argparse.Namespace) -> int:
         parameters = out.with_suffix(".yaml")
         friction = _by_joint(found, recordings) if coupled else found.friction
         deviation = np.array([fit.rms for fit in found.report.fits])
-        write_parameters(parameters, robot, Drives(friction, found.rotor_inertia), deviation)
+        bands = None if coupled else found.bands
+        drives = Drives(friction, found.rotor_inertia, bands)
+        write_parameters(parameters, robot, drives, deviation)
         written += [out, parameters]
     if arguments.json:
         print_json(
@@ -142,6 +169,79 @@ def run(arguments: argparse.Namespace) -> int:
     if refused:
         print(_not_written(out), file=sys.stderr)
     return 0 if found.report.good else NOT_GOOD
+
+
+def _part(
+    arguments: argparse.Namespace,
+    robot: Robot,
+    recordings: Sequence[Recording],
+    source: Path,
+    out: Path,
+) -> int:
+    """Identify gravity or friction only, write the files and print what is determined."""
+    for option in ("any_bodies", "report"):
+        if getattr(arguments, option):
+            raise ArgumentError(f"--{option.replace('_', '-')} is of a full identification; leave "
+                                "it out with --only")  # fmt: skip
+    rotors = np.zeros(robot.dof)
+    found: GravityFit | FrictionFit
+    with stages() as progress:
+        how = {"cutoff": arguments.cutoff, "progress": progress}
+        if arguments.only == "gravity":
+            gravity = found = identify_gravity(robot, recordings, **how)
+            friction = replace(Friction.of(robot), offset=gravity.offset)
+            good, usable, deviation = gravity.good, gravity.usable, gravity.rms
+            content: dict[str, object] = {
+                "poses": gravity.poses,
+                "parameters": gravity.parameters,
+                "hidden": gravity.hidden,
+                "missed": gravity.missed,
+                "relative": gravity.relative,
+            }
+        else:
+            sweeps = found = identify_friction(robot, recordings, **how)
+            friction, good, usable = sweeps.friction, bool(sweeps.swept.all()), True
+            deviation = np.array([fit.rms for fit in sweeps.found.report.fits])
+            content = {"swept": sweeps.swept, "notes": sweeps.notes, "friction": friction}
+    written: list[str] = []
+    if usable or arguments.anyway:
+        parameters = out.with_suffix(".yaml")
+        write_urdf(source, found.robot, out)
+        write_parameters(parameters, robot, Drives(friction, rotors))
+        written = [str(out), str(parameters)]
+    if arguments.json:
+        print_json({"robot": robot.name, "only": arguments.only, "rms": deviation, **content,
+                    "files": written})  # fmt: skip
+    else:
+        print(found)
+        print(f"wrote {', '.join(written)}" if written else "wrote nothing")
+    if not written:
+        print(_not_written(out), file=sys.stderr)
+    return 0 if good else NOT_GOOD
+
+
+def _ratios(
+    arguments: argparse.Namespace,
+    robot: Robot,
+    recordings: Sequence[Recording],
+    actuators: Actuators | None,
+) -> int:
+    """Print what currents show without a known load."""
+    if arguments.loaded or arguments.load or arguments.drive_gains:
+        raise ArgumentError("--currents is for unknown gains without a load; leave out --loaded, "
+                            "--load and --drive-gains, or --currents")  # fmt: skip
+    found = identify_gain_ratios(robot, recordings, actuators=actuators, cutoff=arguments.cutoff)
+    if arguments.json:
+        print_json({"robot": robot.name, "ratios": found.values, "deviation": found.deviation,
+                    "reference": robot.joint_names[found.reference], "files": []})  # fmt: skip
+    else:
+        print(found)
+        print(
+            "not determined without a known load: the gains themselves, and with them masses, "
+            "inertias and friction, which are known up to one common factor; nothing is written. "
+            "Record the motion with a load of known mass, and give --loaded and --load"
+        )
+    return NOT_GOOD
 
 
 def _not_written(out: Path) -> str:

@@ -3,8 +3,10 @@
     robot-dynamics validate arm_identified.urdf other_run.mcap
     robot-dynamics validate arm.urdf run.mcap --report report.html     # before identification
 
-Friction and rotor inertia come from the .yaml that `identify` writes beside the URDF. The exit
-status is 0 if the verdict is good, otherwise 3.
+Friction, rotor inertia and the 95 % bands of the efforts come from the .yaml that `identify` writes
+beside the URDF. The table has the errors by regime (moving, reversing, at rest), and the share of
+the samples in the bands. The exit status is 0 if the verdict is good, at least in motion, otherwise
+3.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, output_file
 from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     add_parameters,
@@ -39,13 +42,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict, and write the report if requested."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     drives = drives_of(arguments, robot)
-    report = validate(
-        robot,
-        read_recordings(arguments, robot),
-        friction=None if drives is None else drives.friction,
-        rotor_inertia=None if drives is None else drives.rotor_inertia,
-        cutoff=arguments.cutoff,
-    )
+    recordings = read_recordings(arguments, robot)
+    bands = None if drives is None else drives.bands
+    with stages() as progress:
+        report = validate(
+            robot,
+            recordings,
+            friction=None if drives is None else drives.friction,
+            rotor_inertia=None if drives is None else drives.rotor_inertia,
+            cutoff=arguments.cutoff or (None if bands is None else bands.cutoff),
+            bands=bands,
+            progress=progress,
+        )
     if arguments.report is not None:
         write_whole(arguments.report, html_report(report).encode())
     if arguments.json:

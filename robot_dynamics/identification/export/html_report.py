@@ -6,27 +6,39 @@ import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 
+import numpy as np
 from matplotlib.figure import Figure
 
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.foundation.pictures import picture_bytes
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.export.parameter_file import TERMS
-from robot_dynamics.identification.validation import Report, percent
+from robot_dynamics.identification.regimes import AT_REST, REVERSING
+from robot_dynamics.identification.validation import VERDICTS, Report
 
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 74rem; margin: 2rem auto; padding: 0 1rem;
        color: #222; background: #fff; }
 table { border-collapse: collapse; margin: 1.5rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; text-align: right; }
+th, td { padding: .2rem .5rem; border-bottom: 1px solid #ddd; text-align: right; }
+td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
+.key { margin-right: 1rem; white-space: nowrap; }
+.key b { display: inline-block; width: 1.4em; height: .7em; margin-right: .4em; }
+.wide { overflow-x: auto; }
 img { width: 100%; } .verdict { font-size: 1.3rem; font-weight: 600; }
 """
 
-VERDICTS = {"good": "#007a4d", "usable for gravity only": "#a86400", "do not use": "#b00020"}
-MEASURED, PREDICTED, RESIDUAL = "#222222", "#0072b2", "#d55e00"
+COLOURS = dict(zip(VERDICTS, ("#007a4d", "#007a4d", "#a86400", "#b00020"), strict=True))
+MEASURED, PREDICTED, RESIDUAL, BAND = "#222222", "#0072b2", "#d55e00", "#56b4e966"
+SHADES = {REVERSING: "#f5ead0", AT_REST: "#ececec"}
+"""Colours behind the samples of these regimes."""
+
+GAP = 5.0
+"""Distance of samples, in usual ones, over which no line is drawn."""
 
 
 def html_report(report: Report, identification: Identification | None = None) -> str:
@@ -36,15 +48,20 @@ def html_report(report: Report, identification: Identification | None = None) ->
         report: Report of a validation or of `identification`.
         identification: Adds base parameters, friction and masses.
     """
-    colour = VERDICTS[report.verdict]
+    colour = COLOURS[report.verdict]
     body = [
         f"<h1>{escape(report.robot)}</h1>",
         f'<p class="verdict" style="color:{colour}">{escape(report.verdict)}</p>',
         _list(report.reasons),
-        _fits(report),
-        f'<p>Efforts below {report.cutoff:.3g} Hz: measured <b style="color:{MEASURED}">black</b>, '
-        f'predicted <b style="color:{PREDICTED}">blue</b>, their difference on held-out '
-        f'samples <b style="color:{RESIDUAL}">orange</b>.</p>',
+        f'<div class="wide">{_fits(report)}</div>',
+        f"<p>Efforts below {report.cutoff:.3g} Hz, N m or N: "
+        + _key(MEASURED, "measured")
+        + _key(PREDICTED, "predicted")
+        + (_key("#56b4e9", "95 % band") if report.width is not None else "")
+        + _key(RESIDUAL, "their difference on held-out samples")
+        + _key("#d9c9a0", "reversing")
+        + _key("#c0c0c0", "at rest")
+        + "</p>",
         f'<img alt="measured and predicted efforts" src="{_picture(report)}">',
     ]
     if report.quality_warnings:
@@ -56,26 +73,16 @@ def html_report(report: Report, identification: Identification | None = None) ->
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>"
 
 
+def _key(colour: str, text: str) -> str:
+    return f'<span class="key"><b style="background:{colour}"></b>{text}</span>'
+
+
 def _list(lines: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
 def _fits(report: Report) -> str:
-    headings = (
-        "joint",
-        "residual, %",
-        "moving, %",
-        "rms, N m or N",
-        "bias",
-        "correlation",
-        "verdict",
-    )
-    rows = [
-        (f.joint, percent(f.relative), percent(f.moving), f"{f.rms:.4g}", f"{f.bias:.3g}",
-         f"{f.correlation:.4f}", f.verdict)
-        for f in report.fits
-    ]  # fmt: skip
-    return html_table("How well efforts are predicted", headings, rows)
+    return html_table("How well efforts are predicted", report.headings, report.rows)
 
 
 def _found(found: Identification) -> list[str]:
@@ -99,15 +106,39 @@ def _found(found: Identification) -> list[str]:
 
 
 def _picture(report: Report) -> str:
+    """Plot efforts and bands of every joint, and under them residuals in their bands."""
     n = len(report.fits)
-    figure = Figure(figsize=(10.0, 1.2 + 1.5 * n), dpi=100, layout="tight")
-    axes = figure.subplots(n, 1, squeeze=False, sharex=True)[:, 0]
+    figure = Figure(figsize=(11.0, 0.8 + 2.2 * n), dpi=100, layout="constrained")
+    axes = figure.subplots(2 * n, 1, sharex=True, height_ratios=[2, 1] * n)
     time = report.time - report.time[0]
-    for j, (axis, fit) in enumerate(zip(axes, report.fits, strict=True)):
-        axis.plot(time, report.measured[:, j], color=MEASURED, lw=1.6)
-        axis.plot(time, report.predicted[:, j], color=PREDICTED, lw=1.0)
-        axis.plot(time, report.held_out[:, j], color=RESIDUAL, lw=0.8)
-        axis.set_ylabel(plot_text(fit.joint), fontsize=8)
-        axis.grid(color="#eeeeee")
-    axes[-1].set_xlabel("time, s")
+    joins = np.flatnonzero(np.diff(time) > GAP * np.median(np.diff(time))) + 1
+
+    def cut(values: Array) -> Array:
+        """Leave lines out where the recording has gaps."""
+        return np.insert(np.asarray(values, dtype=float), joins, np.nan)
+
+    at = cut(time)
+    for j, (efforts, errors, fit) in enumerate(
+        zip(axes[::2], axes[1::2], report.fits, strict=True)
+    ):
+        predicted = report.predicted[:, j]
+        for regime, colour in SHADES.items():
+            for axis in (efforts, errors):
+                axis.fill_between(at, 0, 1, cut(report.regime[:, j] == regime) > 0.0, color=colour,
+                                  transform=axis.get_xaxis_transform(), lw=0)  # fmt: skip
+        if report.width is not None:
+            width = report.width[:, j]
+            efforts.fill_between(
+                at, cut(predicted - width), cut(predicted + width), color=BAND, lw=0
+            )
+            errors.fill_between(at, cut(-width), cut(width), color=BAND, lw=0)
+        efforts.plot(at, cut(report.measured[:, j]), color=MEASURED, lw=1.4)
+        efforts.plot(at, cut(predicted), color=PREDICTED, lw=0.9)
+        errors.plot(at, cut(report.held_out[:, j]), color=RESIDUAL, lw=0.8)
+        efforts.set_title(plot_text(fit.joint), fontsize=9, loc="left", pad=2)
+        for axis in (efforts, errors):
+            axis.tick_params(labelsize=8)
+            axis.margins(x=0)
+            axis.grid(color="#eeeeee")
+    axes[-1].set_xlabel("time, s", fontsize=9)
     return "data:image/png;base64," + base64.b64encode(picture_bytes(figure, "png")).decode()

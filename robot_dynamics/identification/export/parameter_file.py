@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,19 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import RecordingError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.user_files import number, read_yaml, write_whole
+from robot_dynamics.identification.effort_bands import EffortBands, Levels, threshold_bands
+from robot_dynamics.identification.regimes import REGIMES
 from robot_dynamics.robot.robot import Robot
 
 TERMS = tuple(term.name for term in fields(Friction))
 
 HEADER = """\
 # Friction and rotor inertia that were identified, which controller_node, feedforward_node and
-# monitor_node take, and the thresholds of external efforts of controller_node:
+# monitor_node take; half-widths of the 95 % bands of the efforts as recorded, for controller_node
+# and monitor_node; and the thresholds of external efforts of controller_node:
 #   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
+# `robot-dynamics validate` reads the bands by regime under identification, N m or N by joint, and
+# the covariance of the parameters, row by row of its lower triangle.
 """
 
 
@@ -32,10 +37,12 @@ class Drives:
     Args:
         friction: Friction of n joints.
         rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg.
+        bands: 95 % bands of the efforts, if they are known.
     """
 
     friction: Friction
     rotor_inertia: Array
+    bands: EffortBands | None = None
 
 
 def write_parameters(
@@ -66,7 +73,12 @@ def write_parameters(
             for joint, threshold in zip(robot.joint_names, thresholds, strict=True)
         }
         content["/**/controller_node"] = {"ros__parameters": {"limits": limits}}
-    text = HEADER + yaml.safe_dump(content, sort_keys=False)
+    if drives.bands is not None:
+        content["/**"]["ros__parameters"]["bands"] = _thresholds(robot, drives.bands)
+        content["/**/identification"] = {
+            "ros__parameters": {"bands": _of_bands(robot, drives.bands)}
+        }
+    text = HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False)
     write_whole(path, text.encode())
 
 
@@ -105,7 +117,87 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
         rotor[j] = inertia * ratio * ratio
     if not np.isfinite([*columns.values(), rotor]).all():
         raise RecordingError(f"{path}: holds a number that is not finite; give finite numbers")
-    return Drives(Friction(**columns), rotor)
+    return Drives(Friction(**columns), rotor, _read_bands(path, content, robot))
+
+
+def _thresholds(robot: Robot, bands: EffortBands) -> dict[str, dict[str, float]]:
+    """Return the bands of efforts as recorded by joint, as nodes take them."""
+    rows = asdict(threshold_bands(bands))
+    return {
+        joint: {name: _short(values[j]) for name, values in rows.items()}
+        for j, joint in enumerate(robot.joint_names)
+    }
+
+
+def _of_bands(robot: Robot, bands: EffortBands) -> dict[str, Any]:
+    def levels(one: Levels) -> dict[str, list[float]]:
+        by_regime = {
+            name.replace(" ", "_"): row for name, row in zip(REGIMES, one.level, strict=True)
+        }
+        values = {**by_regime, "per_speed": one.per_speed}
+        return {name: list(map(_short, row)) for name, row in values.items()}
+
+    lower = bands.covariance[np.tril_indices(len(bands.names))]
+    return {
+        "joints": list(robot.joint_names),
+        "cutoff": _short(bands.cutoff),
+        "filtered": levels(bands.filtered),
+        "recorded": levels(bands.recorded),
+        "slow": list(map(_short, bands.slow)),
+        "parameters": list(bands.names),
+        "covariance": list(map(_short, lower)),
+    }
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes lists in one paragraph, as those of a covariance are long."""
+
+
+_Dumper.add_representer(
+    list, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True)
+)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def _read_bands(path: str | os.PathLike[str], content: Any, robot: Robot) -> EffortBands | None:
+    """Return the bands of a parameter file, if it has them for these joints."""
+    own = content.get("/**/identification")
+    if own is None:
+        return None
+    try:
+        bands = own["ros__parameters"]["bands"]
+        joints, names = ([str(name) for name in bands[key]] for key in ("joints", "parameters"))
+        place = [joints.index(name) for name in robot.joint_names]
+        regimes = [name.replace(" ", "_") for name in REGIMES]
+        rows = [
+            np.array([[float(x) for x in bands[side][name]] for name in (*regimes, "per_speed")])
+            for side in ("filtered", "recorded")
+        ]
+        filtered, recorded = (Levels(r[:-1, place], r[-1, place]) for r in rows)
+        slow = np.array([float(x) for x in bands["slow"]])[place]
+        lower = np.zeros((len(names), len(names)))
+        lower[np.tril_indices(len(names))] = np.array(
+            [float(x) for x in bands["covariance"]]
+        ).reshape(len(names) * (len(names) + 1) // 2)
+        covariance = lower + np.tril(lower, -1).T
+        found = EffortBands(
+            filtered, recorded, slow, tuple(names), covariance, float(bands["cutoff"])
+        )
+        if (
+            not all(np.isfinite(x).all() for x in (*rows, slow, covariance))
+            or not found.cutoff > 0.0
+        ):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise RecordingError(
+            f"{path}: the bands under /**/identification are not those that `robot-dynamics "
+            f"identify` writes for joints {', '.join(robot.joint_names)}; identify again, or "
+            "remove them"
+        ) from None
+    return found
 
 
 def _by_joint(entries: Any) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import Gains, Settings, SoftLimits
-from robot_dynamics.control.collision import REACTIONS, Collision, default_thresholds
+from robot_dynamics.control.collision import (
+    REACTIONS,
+    Collision,
+    ThresholdBands,
+    default_thresholds,
+)
 from robot_dynamics.control.gains import (
     DEFAULT_BANDWIDTH,
     DEFAULT_DAMPING_RATIO,
@@ -30,7 +35,7 @@ from robot_dynamics.control.settings import (
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
+from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, BandParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.robot import Robot
 
@@ -175,6 +180,14 @@ class CollisionParameters:
     time: float = parameter(
         Collision.time, "Time beyond the threshold that counts as a contact, s", low=0.0, high=1.0
     )
+    use_bands: bool = parameter(
+        False,
+        "Thresholds are those of bands.<joint>, by regime and speed, instead of "
+        "limits.<joint>.external_effort and the uncertainty of friction",
+    )
+    factor: float = parameter(
+        Collision.factor, "Threshold over the half-width of a band", low=0.1, high=100.0
+    )
 
 
 @dataclass(frozen=True)
@@ -231,7 +244,7 @@ class LimitParameters:
 
 
 class JointParameters:
-    """Gain and limit parameters of all joints.
+    """Gain, limit and band parameters of all joints.
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
@@ -264,7 +277,7 @@ class JointParameters:
         self._rotors: Callable[[], Array] | None = None
         self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
-        def report(name: str, value: GainParameters | LimitParameters) -> None:
+        def report(name: str, value: GainParameters | LimitParameters | BandParameters) -> None:
             changed(f"{name}: " + ", ".join(f"{k} {v:g}" for k, v in asdict(value).items()))
 
         self._gains = [
@@ -289,6 +302,10 @@ class JointParameters:
                 changed=partial(report, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)
+        ]
+        self._bands = [
+            group(BandParameters, f"bands.{name}", changed=partial(report, f"bands.{name}"))
+            for name in joint_names
         ]
 
     def bound(self, rotors: Callable[[], Array]) -> None:
@@ -339,8 +356,18 @@ class JointParameters:
             soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
-            collision=Collision(**asdict(collision), threshold=self.limits("external_effort")),
+            collision=self._collision(collision),
         )
+
+    def _collision(self, value: CollisionParameters) -> Collision:
+        threshold = self.limits("external_effort")
+        given = asdict(value)
+        if not given.pop("use_bands"):
+            return Collision(**given, threshold=threshold)
+        rows = np.array([list(asdict(declared.value).values()) for declared in self._bands])
+        moving, per_speed, slow, slow_speed = rows.T
+        moving = np.where(moving > 0.0, moving, threshold / value.factor)
+        return Collision(**given, bands=ThresholdBands(moving, per_speed, slow, slow_speed))
 
     def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits | None:
         margin = self.limits("soft_margin")

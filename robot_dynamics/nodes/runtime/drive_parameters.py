@@ -1,4 +1,4 @@
-"""Parameters of the drives: actuators, friction and rotors, as `identify` exports them."""
+"""Parameters of the drives: actuators, friction, rotors, bands, as `identify` exports them."""
 
 from __future__ import annotations
 
@@ -114,6 +114,30 @@ class FrictionParameters:
     )
     width: float = parameter(
         0.0, "friction_width of this joint, rad/s or m/s; 0 for the common one", low=0.0, high=10.0
+    )
+
+
+@dataclass(frozen=True)
+class BandParameters:
+    """95 % band of the efforts of one joint, as `identify` writes it."""
+
+    moving: float = parameter(
+        0.0,
+        "Half-width while moving slowly, N m or N; 0 for that of limits.<joint>.external_effort",
+        low=0.0,
+        high=LARGEST,
+    )
+    per_speed: float = parameter(
+        0.0, "Growth of the half-width with speed, N m s/rad or N s/m", low=0.0, high=LARGEST
+    )
+    slow: float = parameter(
+        0.0, "Half-width while reversing or at rest, N m or N", low=0.0, high=LARGEST
+    )
+    slow_speed: float = parameter(
+        0.0,
+        "Speed below which the joint reverses or rests, rad/s or m/s",
+        low=0.0,
+        high=LARGEST,
     )
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from recorded_motion import Simulated
 from robot_dynamics import Dynamics
-from robot_dynamics.control import Gains, Model, effort_limits
+from robot_dynamics.control import Friction, Gains, Model, effort_limits
+from robot_dynamics.identification.online.friction_scale import FrictionScale
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
 from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.kinematics import frame_pose
@@ -203,3 +204,37 @@ def test_what_gravity_does_not_show_is_not_known():
         value.update(lying, motion, dt)
     assert not value.value.known
     assert value.value.deviation == pytest.approx(30.0, rel=1e-6)  # kg: that of the prior
+
+
+def tracked(dry, viscous, arm=ARM, duration=60.0):
+    """Friction as it is seen after a motion of an arm with so many times that of MODEL."""
+    f = ARM.friction
+    arm = replace(arm, friction=Friction(f.viscous * viscous, f.coulomb * dry, width=f.width))
+    scale = FrictionScale(np.zeros(N), LIMIT, np.full(N, 0.05))
+    for motion, dt in looks(arm.recording(noise=0.01, duration=duration)):
+        if dt > 0.0:
+            scale.update(MODEL, motion, dt)
+    return scale
+
+
+def test_friction_that_has_changed_is_followed_in_its_dry_and_viscous_part():
+    scale = tracked(0.7, 1.8)
+    # Where a joint is slow its viscous part is unsure, and says so
+    assert (np.abs(scale.value - [0.7, 1.8]) < np.maximum(3.0 * scale.deviation, 0.1)).all()
+    assert scale.deviation.max() < 0.25
+    assert scale.changed.any(axis=1).sum() >= 4  # the shoulder's band hides 2 N m for a minute
+    present = scale.on(ARM.friction)
+    np.testing.assert_array_equal(present.coulomb, scale.value[:, 0] * ARM.friction.coulomb)
+    unchanged = tracked(1.0, 1.0, duration=20.0)
+    assert np.abs(unchanged.value - 1.0).max() < 0.2
+
+
+def test_a_push_that_no_friction_explains_changes_no_friction():
+    scale = FrictionScale(np.zeros(N), LIMIT, np.full(N, 0.05))
+    push = np.where(np.arange(N) == 1, 60.0, 0.0)  # N m, of a friction of 2 to 4
+    for motion, dt in looks(ARM.recording(noise=0.0, duration=10.0)):
+        motion.tau = motion.tau + push
+        if dt > 0.0:
+            scale.update(MODEL, motion, dt)
+        motion.tau = motion.tau - push
+    assert abs(scale.value[1] - 1.0).max() < 1e-9

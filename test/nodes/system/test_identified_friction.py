@@ -17,6 +17,7 @@ from arm_system import (
 )
 from robot_dynamics import read_urdf
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.identification.effort_bands import EffortBands
 from robot_dynamics.identification.export.parameter_file import Drives, write_parameters
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
@@ -35,7 +36,8 @@ def rough_arm(start, peer, tmp_path):
         assert text.count(limit) == 1
         text = text.replace(limit, limit + dynamics)
     (tmp_path / "rough.urdf").write_text(text)
-    drives = Drives(Friction(np.full(2, VISCOUS), np.full(2, COULOMB)), np.zeros(2))
+    bands = EffortBands.of_parameters(("base", "other"), np.eye(2), np.full(2, 0.02), 3.0)
+    drives = Drives(Friction(np.full(2, VISCOUS), np.full(2, COULOMB)), np.zeros(2), bands)
     write_parameters(tmp_path / "drives.yaml", read_urdf(find_robot("planar_2r")), drives)
     own = {
         "simulator": {"urdf_path": tmp_path / "rough.urdf", "initial_positions": START.tolist()},
@@ -67,6 +69,7 @@ def test_an_arm_with_friction_tracks_by_the_file_that_identification_writes(roug
     for node in ("feedforward_node", "controller_node"):
         assert peer.get_parameter(node, "friction.joint_1.coulomb") == COULOMB
         assert peer.get_parameter(node, "friction.joint_2.viscous") == VISCOUS
+    assert peer.get_parameter("controller_node", "bands.joint_1.slow_speed") == 0.02
     known = tracking_error(rough_arm)
     assert peer.set_parameter("feedforward_node", "compensate_friction", False).successful
     # On a machine with time to spare it is a twentieth

@@ -1,0 +1,144 @@
+"""Bands around predicted efforts: coverage, files, and regimes."""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from recorded_motion import Simulated
+from robot_dynamics.control import Friction
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification import (
+    Drives,
+    identify,
+    read_parameters,
+    validate,
+    write_parameters,
+)
+from robot_dynamics.identification.effort_bands import Levels, calibrated
+from robot_dynamics.identification.regimes import AT_REST, MOVING, REVERSING, regimes
+from robot_dynamics.identification.signals import signals
+
+ARM = Simulated.of("planar_2r")
+FRICTION = Friction(np.zeros(1), np.array([0.3]))
+
+
+@functools.cache
+def found():
+    return identify(ARM.urdf, ARM.recording(noise=0.02, duration=40.0))
+
+
+def judged(bands, seed):
+    return validate(
+        found().robot, ARM.recording(seed=seed, noise=0.02, duration=40.0),
+        friction=found().friction, rotor_inertia=found().rotor_inertia, bands=bands,
+        cutoff=found().cutoff,
+    )  # fmt: skip
+
+
+def test_bands_hold_95_percent_of_the_samples_of_other_motions():
+    """400 samples, about 100 of them independent, have their share to 2 %, in 3 deviations to 6."""
+    shares = [
+        (one.samples, side.within)
+        for seed in (5, 6)
+        for fit in judged(found().bands, seed).fits
+        for one in fit.regimes
+        if one.samples > 200
+        for side in (one.filtered, one.recorded)
+    ]
+    assert len(shares) > 6
+    counts, within = np.array(shares).T
+    assert 0.93 < np.average(within, weights=counts) < 0.98
+    assert within.min() > 0.89
+
+
+def test_a_report_without_bands_has_no_coverage():
+    assert all(np.isnan(one.filtered.within) for f in judged(None, 5).fits for one in f.regimes)
+
+
+@pytest.mark.parametrize("correlation", [1, 20])
+def test_levels_are_the_quantile_of_the_residuals_beside_the_parameters(correlation):
+    rng = np.random.default_rng(0)
+    noise = np.repeat(rng.normal(size=(20_000 // correlation, 1)), correlation, axis=0)
+    speed = np.linspace(0.0, 2.0, len(noise))[:, None]
+    residual = noise * (1.0 + 0.5 * speed)
+    still = np.zeros_like(residual)
+    regime = np.full(residual.shape, MOVING)
+    levels = calibrated(residual, still, regime, speed, FRICTION)
+    within = np.mean(np.abs(residual) <= levels.widths(regime, speed))
+    assert within == pytest.approx(0.95, abs=0.01)
+    assert levels.per_speed[0] / levels.level[MOVING, 0] == pytest.approx(0.5, rel=0.3)
+    # The parameters bear the whole of it
+    none = calibrated(residual, 10.0 * np.abs(residual), regime, speed, FRICTION)
+    assert none.level[MOVING, 0] == 0.0
+
+
+def test_a_joint_that_was_never_at_rest_may_be_held_by_its_dry_friction():
+    residual = np.random.default_rng(0).normal(size=(1000, 1))
+    regime = np.full(residual.shape, MOVING)
+    still = np.zeros_like(residual)
+    level = calibrated(residual, still, regime, still, FRICTION).level[:, 0]
+    assert level[REVERSING] == level[MOVING]
+    assert level[AT_REST] == pytest.approx(level[MOVING] + 0.3)
+
+
+def test_bands_are_read_as_they_were_written(tmp_path):
+    path, bands = tmp_path / "arm.yaml", found().bands
+    write_parameters(path, ARM.urdf, Drives(found().friction, found().rotor_inertia, bands))
+    read = read_parameters(path, ARM.urdf).bands
+    for name in ("filtered", "recorded"):
+        one, other = getattr(read, name), getattr(bands, name)
+        np.testing.assert_allclose(one.level, other.level, rtol=1e-4)
+        np.testing.assert_allclose(one.per_speed, other.per_speed, rtol=1e-4)
+    assert read.names == bands.names
+    np.testing.assert_allclose(read.covariance, bands.covariance, rtol=1e-4)
+    np.testing.assert_array_equal(read.covariance, read.covariance.T)
+    own = yaml.safe_load(path.read_text())["/**"]["ros__parameters"]["bands"]["joint_1"]
+    assert own["moving"] == pytest.approx(bands.recorded.level[MOVING, 0], rel=1e-4)
+    assert own["slow"] == pytest.approx(bands.recorded.level[REVERSING:, 0].max(), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("cutoff", "x"), ("joints", ["a", "b"]), ("covariance", [1.0]), ("slow", [float("nan")] * 2)],
+)
+def test_bands_of_something_else_are_refused_in_one_line(tmp_path, key, value):
+    path = tmp_path / "arm.yaml"
+    write_parameters(path, ARM.urdf, Drives(found().friction, found().rotor_inertia, found().bands))
+    content = yaml.safe_load(path.read_text())
+    content["/**/identification"]["ros__parameters"]["bands"][key] = value
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(RecordingError) as refused:
+        read_parameters(path, ARM.urdf)
+    assert str(refused.value) == (
+        f"{path}: the bands under /**/identification are not those that `robot-dynamics identify` "
+        "writes for joints joint_1, joint_2; identify again, or remove them"
+    )
+
+
+def test_regimes_are_moving_reversing_and_at_rest():
+    """To and fro for 8 s, then a rest of 4 s between two moves."""
+    time = np.arange(0.0, 16.0, 0.01)
+    swing = np.where(time < 8.0, np.sin(1.5 * np.pi * time / 2.0), 0.0)
+    q = swing + np.clip(time - 12.0, 0.0, None)
+    recording = replace(ARM.recording(rate=100.0, duration=16.0), time=time, qd=None,
+                        q=np.column_stack([q, 0.0 * q]), tau=np.zeros((1600, 2)))  # fmt: skip
+    motion = signals(recording, 3.0)
+    found = regimes(motion, least=np.full(2, 0.05))
+    at = dict(zip(np.round(motion.time, 1), found, strict=True))
+
+    def nearest(t):
+        return at[min(at, key=lambda x: abs(x - t))].tolist()
+
+    assert nearest(2.0 / 3.0 * 2.0) == [MOVING, AT_REST]  # middle of a swing
+    assert nearest(2.0) == [REVERSING, AT_REST]
+    assert nearest(10.0) == [AT_REST, AT_REST]
+    assert nearest(14.0) == [MOVING, AT_REST]
+
+
+def test_levels_without_growth_are_those_of_the_regime():
+    levels = Levels(np.array([[1.0], [2.0], [3.0]]), np.array([0.5]))
+    regime = np.array([[MOVING], [REVERSING], [AT_REST]])
+    np.testing.assert_array_equal(levels.widths(regime, -np.full((3, 1), 2.0)), [[2], [2], [3]])
