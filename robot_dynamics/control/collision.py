@@ -304,6 +304,16 @@ def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
     return kernel
 
 
+def unidentified_rows(width: Array) -> tuple[Array, ...]:
+    """Return the rows behind `threshold` of a model without bands, each of shape (n,).
+
+    Args:
+        width: Friction width above zero, shape (n,), rad/s or m/s.
+    """
+    none = 0.0 * width
+    return none + 1.0, none + FRICTION_SHARE, none, none, SLOW * width
+
+
 def observer_settings(model: Model, collision: Collision) -> Array:
     """Return the input `settings` of a model."""
     robot = model.dynamics.robot
@@ -316,8 +326,7 @@ def observer_settings(model: Model, collision: Collision) -> Array:
     if bands is None:
         given = collision.threshold
         threshold = default_thresholds(robot) if given is None else given
-        share = np.full(n, FRICTION_SHARE)
-        return np.array([*rows, threshold, none + 1.0, share, none, none, SLOW * width])
+        return np.array([*rows, threshold, *unidentified_rows(width)])
     threshold = np.maximum(factor * bands.moving, least_thresholds(robot))
     known = np.isfinite(threshold)
     slow = np.maximum(factor * np.where(known, bands.slow, 0.0) - threshold, 0.0)

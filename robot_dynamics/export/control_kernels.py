@@ -370,7 +370,8 @@ class ControlKernels:
             *friction, width, rotor = model.drives
             width = select(0.0, width, width, model.tuning.friction_width)
             inputs = {"p": p, "rate": rate, "qd": qd, **{k: x[k] for k in kept}}
-            inputs["settings"] = np.array([*friction, width, rotor, x["threshold"]])
+            further = collision.unidentified_rows(width)
+            inputs["settings"] = np.array([*friction, width, rotor, x["threshold"], *further])
             found = collision.observer_equations(inputs)
             return {f"next_{name}": value for name, value in found.items()}
 
