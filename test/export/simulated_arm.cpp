@@ -38,7 +38,7 @@ public:
     const rclcpp::Time &, const rclcpp::Duration & period) override
   {
     const double dt = std::min(period.seconds(), LONGEST) / STEPS;
-    for (int step = 0; step < STEPS; ++step) {
+    for (int step = 0; step < STEPS && !braked_; ++step) {
       const Vector qdd = acceleration();
       for (std::size_t i = 0; i < N; ++i) {
         qd_[i] += dt * qdd[i];
@@ -57,6 +57,7 @@ public:
   {
     for (std::size_t i = 0; i < N; ++i) {
       const double effort = get_command(std::string(JOINTS[i]) + "/effort");
+      braked_ = braked_ && !std::isfinite(effort);
       effort_[i] = std::isfinite(effort) ? effort : 0.0;
     }
     return hardware_interface::return_type::OK;
@@ -114,6 +115,7 @@ private:
   Vector q_{};
   Vector qd_{};
   Vector effort_{};
+  bool braked_ = true;  // until a controller commands
   std::array<std::atomic<double>, N> push_{};
   rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr pushes_;
 };

@@ -904,8 +904,9 @@ void ArmController::publish_hand()
     external_out_->publish(msg);
   }
   const bool poses = pose_out_->get_subscription_count() > 0;
-  const bool errors = error_out_->get_subscription_count() > 0;
-  if (!now.command.hand.known || !(poses || errors)) {
+  const bool errors =
+    now.command.hand.known && error_out_->get_subscription_count() > 0;
+  if (!in_task_space(now.mode) || !(poses || errors)) {
     return;
   }
   const Pose pose = frame_pose(now.q, HAND_FRAME);
