@@ -52,7 +52,12 @@ from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.message_bytes import DirectReader
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, EXTERNAL_TOPIC, NAMED_TOPIC
+from robot_dynamics.nodes.ros.messages import (
+    COMMAND_TOPIC,
+    EXTERNAL_TOPIC,
+    NAMED_TOPIC,
+    StampCheck,
+)
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
@@ -184,6 +189,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
         self.states.forget()
+        self._stamps = StampCheck("joint_states", self.get_logger().warning)
         self._measured = Measured(self.states.position, self.states.velocity)  # written in place
         self.controller.forget()
         self.reference.forget()
@@ -438,7 +444,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states = self.states
         try:
             if states.read(values) and states.complete:
-                came, stamp = self._states_in.counts.at, states.stamp / NS_PER_S
+                came = self._states_in.counts.at
+                stamp = self._stamped = self._stamps.usable(states.stamp) / NS_PER_S
                 self.controller.set_state(self._measured, came, finite=True, at=stamp or came)
                 self._unmeasured += 1
         except RobotDynamicsError as error:
@@ -446,7 +453,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _measure_states(self, now: float, answered: bool) -> None:
         """Measure the age of the last state on arrival, and oscillations of the arm."""
-        stamp, came = self.states.stamp / NS_PER_S, self._states_in.counts.at
+        stamp, came = self._stamped, self._states_in.counts.at
         age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
         if answered:
