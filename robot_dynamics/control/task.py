@@ -31,8 +31,19 @@ STIFFER = 10.0
 LEAD = 2.0
 """Error, relative to the largest that counts, from which the target waits for the hand."""
 
+SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
+"""Distance of a hand in two descriptions of an arm that counts as none, m and rad."""
+
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
+
+
+MOTION = (
+    *("target", "wrench", "given", "last", "velocity", "_posture", "_taken", "_waits"),
+    *("_asked", "_exerted", "_aimed", "_until", "_exerts_until", "_stepped_at"),
+    *("_felt", "_felt_at", "_correction", "_next_correction"),
+)
+"""Attributes of a task that its settings and equations do not determine."""
 
 
 class HandState(NamedTuple):
@@ -121,6 +132,21 @@ class Task:
     def stop(self) -> None:
         """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
         self.given, self._until, self._exerts_until = None, -np.inf, -np.inf
+
+    def go_on_from(self, before: Task, q: Array) -> None:
+        """Follow the targets of a task of the same arm, if the hand is the same and where it was.
+
+        Args:
+            before: Task of another description of the arm.
+            q: Measured positions, shape (n,).
+        """
+        poses = [task.dynamics.pose(q, task.hand) for task in (before, self)]
+        was, now = (Pose(found.rotation, found.position) for found in poses)
+        if self.hand != before.hand or (np.abs(way_between(was, now)) > SAME).any():
+            return
+        for name in MOTION:
+            setattr(self, name, getattr(before, name))
+        self.target.use(self.settings.speed, self.settings.acceleration)
 
     def _begin(self, model: Model, measured: Measured) -> None:
         found = model.dynamics.pose(measured.q, self.hand)

@@ -34,6 +34,9 @@ SINGULAR = 1e-9
 SMALL_ANGLE = 0.1
 """Angle below which a series replaces a quotient that cancels, rad; its error is below 1e-12."""
 
+LEAST_PULL = 0.5
+"""Smallest share of its pull that a spring keeps where more would move the hand too fast."""
+
 POLES = (3.66764932e-04, 7.32234933e-03, 7.74596669e-02, 8.19409144e-01, 1.63592522e01)
 RESIDUES = (0.02700215, 0.06666931, 0.20589546, 0.70526302, 5.70277358)
 """x^(-1/2) = sum(residue / (x + pole)) from 1e-3 to 6, within 7.4e-4: the best five terms
@@ -112,7 +115,7 @@ class ReturnNumbers(NamedTuple):
     Args:
         speed: Largest linear speed, m/s.
         turn: Largest angular speed, rad/s.
-        damping: Largest factor on the damping; beyond it the spring pulls less.
+        damping: Largest factor on the damping, with which the loop is stable.
     """
 
     speed: Any
@@ -308,12 +311,16 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     spring = lever @ (x["root"].T @ bounded)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     felt = mobility if mode == IMPEDANCE else x["mobility"]
-    pull = rise = 1.0
     if "returning" in x:
-        pull, rise = _bounded_return(felt, lever, bounded, numbers, ReturnNumbers(*x["returning"]))
-    # Only its own speed is damped more: a target that moves on must not push a blocked hand
-    damper = damping_effort(felt, lever, numbers.damping_ratio, v_d - rise * v)
-    force = pull * spring + damper + x["damping"] @ (v_d - v)
+        most = ReturnNumbers(*x["returning"])
+        pull, rise = _bounded_return(felt, lever, bounded, numbers, most)
+        spring = pull * spring
+        # Only its own speed is damped more: a target that moves on must not push a blocked hand
+        damper = damping_effort(felt, lever, numbers.damping_ratio, v_d)
+        damper = damper - rise * damping_effort(felt, lever, numbers.damping_ratio, rise * v)
+    else:
+        damper = damping_effort(felt, lever, numbers.damping_ratio, v_d - v)
+    force = spring + damper + x["damping"] @ (v_d - v)
     results = {}
     if "feedback" in x:
         pressed = controlled(in_task((R @ x["felt"].reshape(2, 3).T).T.ravel()))
@@ -358,19 +365,28 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
 
 def _bounded_return(
     mobility: Array, root: Array, error: Array, numbers: TaskNumbers, most: ReturnNumbers
-) -> tuple[Any, Any]:
-    """Return factors on spring and damper with which no error moves the hand faster than allowed.
+) -> tuple[Array, Array]:
+    """Return factors, shape (6,), with which no error moves the hand faster than allowed.
 
     Under a constant error e a hand tends to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
-    damping of `damping_effort`. A damper that rises by a factor divides it by this factor. A
-    damping that is given replaces this one, and has no bound.
+    damping D of `damping_effort`. The damping S D S divides it by the squares of the factors S.
+    A damping that is given replaces this one, and has no bound.
+
+    Returns:
+        On the spring, and S. The damping rises as far as the loop is stable; beyond that the
+        spring pulls the position less, but not the orientation, of which a little error pulls
+        light wrists fast.
     """
     steady = mobility @ damping_effort(mobility, root, 0.25, error)
-    fast = maximum(_size(steady[:3]) / most.speed, _size(steady[3:]) / most.turn)
-    ratio = numbers.damping_ratio
-    excess = select(0.0, ratio, fast / (ratio + TINY), 0.0)
-    rise = clip(excess, 1.0, most.damping)
-    return rise / maximum(excess, rise), rise
+    ratio, sizes = numbers.damping_ratio, (_size(steady[:3]), _size(steady[3:]))
+    excess = [
+        select(0.0, ratio, size / (limit * (ratio + TINY)), 0.0)
+        for size, limit in zip(sizes, (most.speed, most.turn), strict=True)
+    ]
+    rises = [clip(value, 1.0, most.damping) for value in excess]
+    pull = maximum(rises[0] / maximum(excess[0], rises[0]), LEAST_PULL)
+    rise = np.sqrt(np.array([rises[0]] * 3 + [rises[1]] * 3))
+    return np.array([pull] * 3 + [1.0] * 3), rise
 
 
 def _size(vector: Array) -> Any:

@@ -1,5 +1,6 @@
 """The hand under a controller: held, led to targets at limited speed, and stopped."""
 
+import warnings
 from dataclasses import replace
 from functools import cache
 
@@ -15,6 +16,7 @@ from robot_dynamics.control.task_settings import ForceFeedback, HandMobility, Ta
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import find_robot
+from robot_dynamics.simulation import with_mass_scaled
 from robot_dynamics.spatial import Pose, rotation_about
 
 MODES = (IMPEDANCE, OPERATIONAL_SPACE)
@@ -245,6 +247,32 @@ def test_modes_and_stiffness_change_without_a_step():
         first = loop.run(PERIOD, push).efforts[-1]
         assert np.abs(first - last).max() < 0.5  # of the gravity of 30 N m
         last = loop.run(0.5, push).efforts[-1]
+
+
+@pytest.mark.parametrize("tool", [0.0, 0.1])
+def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_hand(tool):
+    """Heavier links change no target; a longer tool would move the arm back by its length."""
+    text = find_robot("panda").read_text()
+    seat = '<origin rpy="0 0 -0.7853981633974483" xyz="0 0 0"/>'
+    assert text.count(seat) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        longer = text.replace(seat, seat.replace("0 0 0", f"0 0 {tool}"))
+        robot = with_mass_scaled(read_urdf(longer).with_locked({"panda_finger_joint1": 0.0}), 1.1)
+    loop = Loop(IMPEDANCE).run(0.3)
+    goal = Pose(loop.pose.rotation, loop.pose.translation + [0.0, 0.2, 0.0])
+    loop.task.aim(goal, loop.now)
+    loop.run(0.4)
+    arm = Dynamics(robot)
+    changed = replace(model(), dynamics=arm)
+    loop.task = Task(changed, HAND, before=loop.task)
+    loop.controller.change(model=changed, task=loop.task)
+    begin = loop.pose.translation
+    loop.run(2.5)
+    away = goal.translation if tool == 0.0 else begin
+    # Where it is held it first comes to rest, from 0.2 m/s by a critically damped spring
+    assert np.abs(loop.pose.translation - away).max() < (2e-3 if tool == 0.0 else 0.03)
+    assert np.abs(np.diff(loop.efforts, axis=0)).max() < 3.0
 
 
 @pytest.mark.parametrize(

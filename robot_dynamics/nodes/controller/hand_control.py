@@ -249,7 +249,8 @@ class HandControl:
         self.wanted: tuple[Task, TaskSettings] | None = None
         self._tree = merge_fixed(node.robot)
         self._usual = TaskSettings(np.ones(6), np.ones(6))
-        self._at_rate = {name: getattr(node.arm.base, name) for name in ("bandwidth", "fastest")}
+        fitting = node.tuning.at_rate(node.arm.base)
+        self._at_rate = {name: getattr(fitting, name) for name in ("bandwidth", "fastest")}
         self.declared = node.group(TaskParameters, "task", check=self._check, changed=self._changed)
         self.asked_at = self._due = 0.0
         self.inputs = [
@@ -534,6 +535,7 @@ class HandControl:
             "target: age (s)": None if given is None else monotonic() - given[1],
             "target: error (m or rad)": None if last is None else last.error.tolist(),
             "singularity": None if last is None else last.singularity,
+            "stiffness (N/m and N m/rad)": task.settings.stiffness.diagonal().tolist(),
             "stiffness in use": self._stiffness_in_use(task),
             **(
                 {"correction of the force (N or N m)": task.correction.tolist()}

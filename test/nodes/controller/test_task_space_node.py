@@ -9,11 +9,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.task_settings import HandMobility
 from robot_dynamics.nodes.ros.hand_messages import pose_from_msg, pose_msg, twist_msg
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose
@@ -134,6 +137,24 @@ def test_the_hand_is_held_where_it_was(arm):
     assert np.abs(found.translation - expected.position).max() < 5.0 * STILL
     assert arm.poses[-1].header.frame_id == ROOT
     wait_for(lambda: arm.errors, "an error of the hand")
+
+
+def test_its_default_stiffness_is_that_of_the_bandwidth_at_the_rate_of_the_node(arm):
+    """And not that of the slow states which a controller assumes before the first one."""
+    found = arm.peer.listen(DiagnosticArray, "/diagnostics")
+
+    def stiffness():
+        for status in (status for msg in found for status in msg.status if status.name == NODE):
+            for entry in status.values:
+                if entry.key == "stiffness (N/m and N m/rad)":
+                    return [float(x) for x in entry.value.split(", ")]
+        return None
+
+    wait_for(stiffness, "diagnostics")
+    fastest = Tuner(DYNAMICS).bandwidth(np.inf, 1.0, Sampling.of(1.0 / RATE))
+    assert fastest > 50.0  # rad/s; 7 for the slow states
+    expected = HandMobility(DYNAMICS, HAND).defaults(20.0, fastest).stiffness.diagonal()
+    assert stiffness() == pytest.approx(expected, rel=1e-3)  # diagnostics have 6 digits
 
 
 def test_a_pose_is_reached_in_the_frame_that_names_it(arm):
