@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.laws import Measured
+from robot_dynamics.control.limits import velocity_limits
 from robot_dynamics.control.target_motion import LONGEST_STEP_S, TargetMotion, way_between
 from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
@@ -31,8 +32,22 @@ STIFFER = 10.0
 LEAD = 2.0
 """Error, relative to the largest that counts, from which the target waits for the hand."""
 
+JOINT_SHARE = 0.5
+"""Largest joint speed that a target asks for, relative to the speed limit of the joint. Next to a
+stretched pose a hand at a steady speed would need any joint speed, and swing through that pose."""
+
 SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 """Distance of a hand in two descriptions of an arm that counts as none, m and rad."""
+
+STEEPNESS_S, STEEPER = 0.1, 1.02
+"""Time constant of the joint speed per speed of the target, s, and the factor above it with which a
+target approaches a stretched pose."""
+
+RESTING = 1e-3
+"""Share of a largest speed that counts as rest."""
+
+UNBOUNDED = frozen([np.inf, np.inf])
+"""Speeds without a bound."""
 
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
@@ -103,6 +118,8 @@ class Task:
         self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
         self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
+        self._steepness: float | None = None  # joint speed per speed of the target, smoothed
+        self._fast = JOINT_SHARE * velocity_limits(model.dynamics.robot)
         self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
             {} if before is None else before._kernels
         )
@@ -240,7 +257,27 @@ class Task:
             self._taken = None
         else:
             self._lead(given)
+        target.slow_down(self._attainable(dt))
         target.step(dt)
+
+    def _attainable(self, dt: float) -> Array:
+        """Return the largest speeds of the target along its twist that no joint is too slow for.
+
+        They bound a target that approaches a pose where joints would be too slow. One that leaves
+        it asks for less and less joint speed, and is free.
+        """
+        speeds = np.linalg.norm(self.target.twist.reshape(2, 3), axis=1)
+        moves = speeds > RESTING * np.array(self.settings.speed)
+        if not moves.any():
+            self._steepness = None
+            return UNBOUNDED
+        share = float((np.abs(self.velocity) / self._fast).max())
+        steepness = share / float((speeds / self.settings.speed).max())
+        before = steepness if self._steepness is None else self._steepness
+        self._steepness = before + min(dt / STEEPNESS_S, 1.0) * (steepness - before)
+        if steepness <= STEEPER * before:
+            return UNBOUNDED
+        return np.where(moves, speeds / max(share, RESTING), np.inf)
 
     def _lead(self, given: tuple[Pose | Array, float]) -> None:
         """Move the target as it was asked to, but not away from a hand that does not follow.
