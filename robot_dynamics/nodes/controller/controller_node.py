@@ -56,6 +56,7 @@ from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     EXTERNAL_TOPIC,
     NAMED_TOPIC,
+    THRESHOLD_TOPIC,
     StampCheck,
 )
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
@@ -156,7 +157,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._places = run_of(self._order.tolist(), len(names))
         self.command = self.create_loop_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
         self.named = self.create_loop_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
-        self.external = self.create_loop_publisher(JointState, EXTERNAL_TOPIC, OUTPUT_QOS)
+        self.external, self.thresholds = (
+            self.create_loop_publisher(JointState, topic, OUTPUT_QOS)
+            for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
+        )
         self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
         )
@@ -355,9 +359,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if status is not report.status or self.controller.braked_by != report.braked_by:
             report.log(status)
         controller = self.controller
-        if self.external.subscriber_count:
-            stamp, effort = self.states.stamp, controller.contacts.effort
-            self.external.publish(JointValues.of_efforts(controller.joint_names, stamp, effort))
+        for output, of in ((self.external, "effort"), (self.thresholds, "threshold")):
+            if output.subscriber_count:
+                stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
+                output.publish(JointValues.of_efforts(controller.joint_names, stamp, efforts))
         if controller.touched != report.touched:
             report.log_contact()
         return True

@@ -43,6 +43,7 @@ COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 answered state, which our own nodes prefer."""
 
 EXTERNAL_TOPIC = "external_effort"
+THRESHOLD_TOPIC = f"{EXTERNAL_TOPIC}/threshold"
 """External efforts that controller_node observes."""
 
 HARDWARE_TOPIC = "forward_effort_controller/commands"
