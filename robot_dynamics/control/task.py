@@ -34,7 +34,7 @@ LEAD = 2.0
 
 JOINT_SHARE = 0.5
 """Largest joint speed that a target asks for, relative to the speed limit of the joint. Next to a
-stretched pose a hand at a steady speed would need any joint speed, and swing through that pose."""
+stretched pose a hand at a steady speed would need any joint speed, and pass through that pose."""
 
 SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 """Distance of a hand in two descriptions of an arm that counts as none, m and rad."""

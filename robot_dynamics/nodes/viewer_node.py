@@ -235,7 +235,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         effort, threshold = (reader.effort.copy() for reader in self._external.values())
         i = int(np.argmax(np.abs(effort) / threshold))
         self._controls.contacts.say(
-            f"{self.robot.joint_names[i]}: external {effort[i]:.3g}, threshold {threshold[i]:.3g} "
+            f"{self.robot.joint_names[i]}: external {effort[i]:.2f}, threshold {threshold[i]:.2f} "
             f"{unit_of(self.robot, i, 'effort')}"
         )
         return effort, threshold

@@ -400,12 +400,12 @@ class HandControl:
         i, acting = int(np.argmax(over)), np.abs(effort) > 0.0
         if over[i] <= 0.0 or not acting.any():
             return
-        room = (controller.limit - np.sign(effort) * held)[acting] / np.abs(effort[acting])
+        shares = (controller.limit - np.sign(effort) * held)[acting] / np.abs(effort[acting])
         name, unit = controller.joint_names[i], unit_of(self._node.robot, i, "effort")
         raise ArgumentError(
             f"{WRENCH} is ignored: with gravity it takes {abs(effort[i] + held[i]):.3g} {unit} of "
             f"joint '{name}', whose limit is {controller.limit[i]:.3g} {unit}; in this pose "
-            f"{100.0 * max(room.min(), 0.0):.2g} % of it is the most"
+            f"{100.0 * max(shares.min(), 0.0):.2g} % of it is the most"
         )
 
     def _on_felt(self, msg: WrenchStamped) -> None:
