@@ -31,8 +31,8 @@ NOISE, SENSOR_DELAY_S = 0.1, 0.004
 """Standard deviation of the measured force, N, and its delay, s."""
 
 ABOUT_FEEDBACK = (
-    "Pressing with masses of the model that are 10 % wrong, with feedback of a force with a noise of "
-    f"{NOISE:g} N and a delay of {1e3 * SENSOR_DELAY_S:g} ms:"
+    "Pressing with masses of the model that are 10 % wrong, with feedback of a force with a noise "
+    f"of {NOISE:g} N and a delay of {1e3 * SENSOR_DELAY_S:g} ms:"
 )
 """Line above the table of `wrong_rows`."""
 
