@@ -493,3 +493,16 @@ def test_a_controller_without_a_task_refuses_its_modes():
     assert str(refusal.value) == (
         "mode 'cartesian_impedance' controls the hand; give the controller a task"
     )
+
+
+def test_the_distance_from_a_target_counts_only_positions_that_are_controlled():
+    """A planar arm cannot leave its plane: a target beside that is not out of reach."""
+    arm = Dynamics(read_urdf(find_robot("planar_2r")))
+    task = Task(Model(arm, gains_for(arm)), arm.robot.tips[0])
+    assert task.settings.controlled[:3].count("free") == 1
+    out = np.array([float(what == "free") for what in task.settings.controlled[:3]])
+    here = task.pose(Model(arm, gains_for(arm)), np.array([0.3, 0.4]))
+    away = Pose(here.rotation, here.translation + 0.5 * out)
+    assert task.distance(here, away) == 0.0
+    in_plane = Pose(here.rotation, away.translation + 0.3 * np.eye(3)[np.argmin(out)])
+    assert task.distance(here, in_plane) == pytest.approx(0.3)
