@@ -28,7 +28,7 @@ from robot_dynamics.nodes.runtime.drive_parameters import (
     FrictionParameters,
     RotorParameters,
 )
-from robot_dynamics.nodes.runtime.online_model import PayloadParameters
+from robot_dynamics.nodes.runtime.online_model import ObserverParameters, PayloadParameters
 from robot_dynamics.nodes.runtime.robot_description import JointLimitParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
@@ -60,7 +60,12 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     "viewer_node": (("", ViewerParameters),),
     "marker_node": (("", MarkerParameters),),
     "recorder_node": (("", RecorderParameters),),
-    "monitor_node": (("", MonitorParameters), ("bands.<joint>", BandParameters), *MODEL),
+    "monitor_node": (
+        ("", MonitorParameters),
+        ("bands.<joint>", BandParameters),
+        ("collision", ObserverParameters),
+        *MODEL,
+    ),
 }
 NODES = {
     node: (*groups, ("limits.<joint>", JointLimitParameters)) for node, groups in NODES.items()

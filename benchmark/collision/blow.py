@@ -22,10 +22,11 @@ from robot_dynamics.simulation.compiled_plant import fastest_plant
 
 SPEED, MASS = 0.5, 20.0
 STIFFNESS = 75e3
-"""Of the contact, N/m: effective spring constant of hand and fingers, ISO/TS 15066, table A.3."""
+"""Of the contact, N/m: effective spring constant of hand and fingers in ISO/TS 15066, from
+secondary sources."""
 
 QUASI_STATIC, TRANSIENT = 140.0, 280.0
-"""Largest quasi-static and transient force on hand and fingers, N: ISO/TS 15066, table A.2."""
+"""Largest quasi-static and transient force on hand and fingers in ISO/TS 15066, N, likewise."""
 
 PERIOD_S, STEPS = 1e-3, 10
 BANDWIDTH = 20.0

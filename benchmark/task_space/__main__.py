@@ -27,7 +27,7 @@ def main() -> int:
     lines = [f"Measured on {processor()}.", ""]
     lines += [*timing.rows(), ""]
     console.print("\n".join(lines), markup=False)
-    lines += [*contact.rows(), ""]
+    lines += [*contact.rows(), "", contact.ABOUT_FEEDBACK, "", *contact.wrong_rows(), ""]
     console.print("\n".join(lines), markup=False)
     lines += delays.lines(options.poses, console)
     console.print("\n".join(lines), markup=False)

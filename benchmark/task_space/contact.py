@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,12 +16,28 @@ from robot_dynamics.control import Controller, Measured, Model, Settings, SoftLi
 from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import FORCE, MOTION
+from robot_dynamics.control.task_settings import FORCE, MOTION, ForceFeedback
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
+from robot_dynamics.simulation import with_mass_scaled
 from robot_dynamics.spatial import Pose
 
 FORCE_N, SPEED = 10.0, 0.1
 """Force on the table, N, and speed along it, m/s."""
+
+WRONG = (0.9, 1.1)
+"""Masses of the model relative to those of the arm."""
+
+NOISE, SENSOR_DELAY_S = 0.1, 0.004
+"""Standard deviation of the measured force, N, and its delay, s."""
+
+ABOUT_FEEDBACK = (
+    "Pressing with masses of the model that are 10 % wrong, with feedback of a force with a noise "
+    f"of {NOISE:g} N and a delay of {1e3 * SENSOR_DELAY_S:g} ms:"
+)
+"""Line above the table of `wrong_rows`."""
+
+PRESSED = (MOTION, MOTION, FORCE, MOTION, MOTION, MOTION)
+"""Directions in which the hand presses on the table."""
 
 STREAM_S = 0.01
 """Period of the targets of a stream, s."""
@@ -51,17 +69,27 @@ class Run:
         mode: A mode in task space.
         controlled: As of `TaskSettings`.
         margin: Width of the springs at the joint limits, rad.
+        masses: Of the model of the controller, relative to those of the arm.
+        feedback: Of the force, by a sensor with noise and delay.
     """
 
     def __init__(
-        self, robot: str, mode: str, controlled: tuple[str, ...], margin: float = 0.0
+        self,
+        robot: str,
+        mode: str,
+        controlled: tuple[str, ...],
+        margin: float = 0.0,
+        masses: float = 1.0,
+        feedback: ForceFeedback | None = None,
     ) -> None:
         self.scene = TableScene(robot)
-        arm = self.arm = Dynamics(self.scene.robot)
+        arm = self.arm = Dynamics(with_mass_scaled(self.scene.robot, masses))
         gains = gains_for(arm)
         tuned = Tuner(arm).model(Model(arm, gains), gains, 20.0, Sampling.of(STEP))
         self.task = Task(tuned, TIP)
-        self.task.use(replace(self.task.settings, controlled=controlled))
+        self.task.use(replace(self.task.settings, controlled=controlled, feedback=feedback))
+        self._noise = np.random.default_rng(0)
+        self._late: deque[np.ndarray] = deque(maxlen=1 + round(SENSOR_DELAY_S / STEP))
         self.rate = default_effort_rates(arm.robot, 20.0, 1.0)
         soft = SoftLimits.of(arm.robot, gains.kd, margin=margin) if margin else None
         settings = Settings(mode=mode, settle=0.0, effort_rate=self.rate, soft_limits=soft)
@@ -72,10 +100,23 @@ class Run:
 
     def _cycle(self) -> np.ndarray:
         now = self.scene.time
+        if self.task.settings.feedback is not None:
+            self._feel(now)
         self.controller.set_state(Measured(self.state.q.copy(), self.state.qd.copy()), now)
         command = self.controller.update(now)
         assert command is not None
         return command.tau
+
+    def _feel(self, now: float) -> None:
+        """Measure the wrench on the table, in axes of the hand."""
+        R = self.arm.pose(self.state.q, TIP).rotation
+        felt = (self.state.wrench.reshape(2, 3) @ R).ravel()
+        self._late.append(felt + self._noise.normal(size=6) * np.repeat([NOISE, 0.1 * NOISE], 3))
+        self.task.feel(self._late[0], now)
+
+    def press(self) -> None:
+        """Press downwards from now on."""
+        self.task.exert(np.array([0.0, 0.0, -FORCE_N, 0.0, 0.0, 0.0]), self.scene.time, np.inf)
 
     def run(self, seconds: float, target: Callable[[float], np.ndarray] | None = None) -> Record:
         """Go on for a time, with targets that are displaced from the start by a function of it."""
@@ -112,12 +153,11 @@ def rows() -> list[str]:
         "| at a joint limit: they vary by, N m |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    pressed = (MOTION, MOTION, FORCE, MOTION, MOTION, MOTION)
     for robot in HANDS:
         for mode in (IMPEDANCE, OPERATIONAL_SPACE):
-            run = Run(robot, mode, pressed)
+            run = Run(robot, mode, PRESSED)
             run.run(0.2)
-            run.task.wrench.aim(np.array([0.0, 0.0, -FORCE_N, 0.0, 0.0, 0.0]))
+            run.press()
             touch = run.run(1.5)
             press = run.run(1.0)
             wipe = run.run(2.0, lambda t: np.array([0.0, SPEED * t, 0.0]))
@@ -138,4 +178,35 @@ def rows() -> list[str]:
                 f"| {1e3 * np.abs(wipe.error[500:, 0]).max():.1f} | {share:.2f} "
                 f"| {_shakes(away.tau[-500:]):.3f} | {_shakes(ended.tau[-500:]):.3f} |"
             )
+    return table
+
+
+def _settles(force: np.ndarray) -> float:
+    """Return the time from the contact until the force stays within 0.5 N, s."""
+    off = np.flatnonzero(np.abs(force - FORCE_N) > 0.5)
+    return float(STEP * (off.max() - np.argmax(force > 0.0))) if off.size else 0.0
+
+
+def wrong_rows() -> list[str]:
+    """Return a table of pressing with a wrong model, with feedback of the force and without."""
+    table = [
+        "| arm, mode, masses of the model | pressing without feedback: force, N | with feedback, N "
+        "| within 0.5 N after, s | wiping at 0.1 m/s, N |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for robot, mode, masses in itertools.product(HANDS, (IMPEDANCE, OPERATIONAL_SPACE), WRONG):
+        found = []
+        for feedback in (None, ForceFeedback()):
+            run = Run(robot, mode, PRESSED, masses=masses, feedback=feedback)
+            run.run(0.2)
+            run.press()
+            touch = run.run(2.0)
+            found.append((touch, run.run(1.0).force))
+        wipe = run.run(2.0, lambda t: np.array([0.0, SPEED * t, 0.0])).force[500:]
+        (_, bare), (touch, held) = found
+        table.append(
+            f"| {robot}, {mode}, {masses:.0%} | {bare.min():.1f} to {bare.max():.1f} "
+            f"| {held.min():.2f} to {held.max():.2f} | {_settles(touch.force):.2f} "
+            f"| {wipe.min():.2f} to {wipe.max():.2f} |"
+        )
     return table

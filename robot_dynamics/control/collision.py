@@ -1,7 +1,7 @@
 """Collision detection: external efforts by the momentum of the arm, thresholds and reactions.
 
-The observer of De Luca and Mattone ([DeLucaMattone2003], eq. (13); [Haddadin2017], eq. (31)) needs
-positions, velocities and the efforts that act, but no accelerations. With p = M qd and
+The observer of De Luca and Mattone ([DeLucaMattone2003], [Haddadin2017]) needs positions,
+velocities and the efforts that act, but no accelerations. With p = M qd and
 dp/dt = tau + tau_ext + C^T qd - g it computes
 
     r = K (p - p(0) - integral of (tau + C^T qd - g + r) dt),  so that  dr/dt = K (tau_ext - r)

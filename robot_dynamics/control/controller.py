@@ -184,7 +184,10 @@ class Controller:
         Efforts pass from the old law to the new one over `settings.fade`.
         """
         by_hand, in_task_space = not self._law.feedback, self.in_task_space
-        self.task = task or self.task
+        if task is not None and task is not self.task:
+            if self.task is not None and self._measured is not None:
+                task.go_on_from(self.task, self._measured.q)
+            self.task = task
         self.model = model or self.model
         self.settings = settings or self.settings
         self._check_task()

@@ -142,6 +142,11 @@ class TargetMotion:
     def use(self, speed: npt.ArrayLike, acceleration: npt.ArrayLike) -> None:
         """Use other limits."""
         self._limits = np.array(speed, dtype=float), np.array(acceleration, dtype=float)
+        self._speed = self._limits[0]
+
+    def slow_down(self, speed: Array) -> None:
+        """Move no faster than some speeds, shape (2,), m/s and rad/s, until the next call."""
+        self._speed = np.minimum(self._limits[0], speed)
 
     def begin(self, rotation: Array, position: Array) -> None:
         """Rest at a pose."""
@@ -196,7 +201,7 @@ class TargetMotion:
             if self._lasts <= 0.0 and self._given is not None:  # the stream has ended
                 last = self._given[1]
                 self._goal, self._flow = (last.rotation, last.translation), self._none
-        speed, acceleration = self._limits
+        speed, acceleration = self._speed, self._limits[1]
         if follows or self._asked.any():
             self._braking = None
         else:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.laws import Measured
-from robot_dynamics.control.target_motion import TargetMotion, way_between
+from robot_dynamics.control.limits import velocity_limits
+from robot_dynamics.control.target_motion import LONGEST_STEP_S, TargetMotion, way_between
 from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
+from robot_dynamics.control.task_space import FEEDBACK_SHAPES, RETURN_SHAPES
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.foundation.arrays import Array, frozen
@@ -30,8 +32,33 @@ STIFFER = 10.0
 LEAD = 2.0
 """Error, relative to the largest that counts, from which the target waits for the hand."""
 
+JOINT_SHARE = 0.5
+"""Largest joint speed that a target asks for, relative to the speed limit of the joint. Next to a
+stretched pose a hand at a steady speed would need any joint speed, and pass through that pose."""
+
+SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
+"""Distance of a hand in two descriptions of an arm that counts as none, m and rad."""
+
+STEEPNESS_S, STEEPER = 0.1, 1.02
+"""Time constant of the joint speed per speed of the target, s, and the factor above it with which a
+target approaches a stretched pose."""
+
+RESTING = 1e-3
+"""Share of a largest speed that counts as rest."""
+
+UNBOUNDED = frozen([np.inf, np.inf])
+"""Speeds without a bound."""
+
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
+
+
+MOTION = (
+    *("target", "wrench", "given", "last", "velocity", "_posture", "_taken", "_waits"),
+    *("_asked", "_exerted", "_aimed", "_until", "_exerts_until", "_stepped_at"),
+    *("_felt", "_felt_at", "_correction", "_next_correction"),
+)
+"""Attributes of a task that its settings and equations do not determine."""
 
 
 class HandState(NamedTuple):
@@ -86,9 +113,13 @@ class Task:
         self._posture: Array | None = None
         self._taken: object = None
         self._waits = False
+        self._felt, self._felt_at, self._dt = np.zeros(6), -np.inf, 0.0
+        self._correction = self._next_correction = np.zeros((2, 6))
         self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
         self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
+        self._steepness: float | None = None  # joint speed per speed of the target, smoothed
+        self._fast = JOINT_SHARE * velocity_limits(model.dynamics.robot)
         self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
             {} if before is None else before._kernels
         )
@@ -104,14 +135,35 @@ class Task:
         """Return target minus pose in axes of the root link, shape (6,), m and rad."""
         return way_between(pose, self.target.pose)
 
+    def distance(self, pose: Pose, goal: Pose) -> float:
+        """Return the distance between two poses in directions whose position is controlled, m."""
+        away = (goal.translation - pose.translation) @ self._axes
+        return float(np.linalg.norm(self.settings.selection[:3] * away))
+
     def forget(self) -> None:
         """Forget target and wrench: from the next cycle on, the hand is held where it is."""
         self._posture = None
+        self._next_correction = np.zeros((2, 6))
         self.stop()
 
     def stop(self) -> None:
         """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
         self.given, self._until, self._exerts_until = None, -np.inf, -np.inf
+
+    def go_on_from(self, before: Task, q: Array) -> None:
+        """Follow the targets of a task of the same arm, if the hand is the same and where it was.
+
+        Args:
+            before: Task of another description of the arm.
+            q: Measured positions, shape (n,).
+        """
+        poses = [task.dynamics.pose(q, task.hand) for task in (before, self)]
+        was, now = (Pose(found.rotation, found.position) for found in poses)
+        if self.hand != before.hand or (np.abs(way_between(was, now)) > SAME).any():
+            return
+        for name in MOTION:
+            setattr(self, name, getattr(before, name))
+        self.target.use(self.settings.speed, self.settings.acceleration)
 
     def _begin(self, model: Model, measured: Measured) -> None:
         found = model.dynamics.pose(measured.q, self.hand)
@@ -131,6 +183,8 @@ class Task:
             far |= (after > 0.0) & (np.abs(self.last.error) > settings.largest_error)
         if far.any() or not np.array_equal(settings.free_axis, self.settings.free_axis):
             self.forget()
+        if settings.feedback is None:
+            self._next_correction = np.zeros((2, 6))
         self.settings = settings
         self.target.use(settings.speed, settings.acceleration)
 
@@ -147,6 +201,26 @@ class Task:
     def exert(self, wrench: Array, now: float, lasts: float) -> None:
         """Give a wrench on the surroundings, shape (6,), that lasts for a time, s."""
         self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
+
+    def feel(self, wrench: Array, now: float) -> None:
+        """Take a measured wrench that the hand exerts, shape (6,), about it in its own axes."""
+        self._felt, self._felt_at = np.asarray(wrench, dtype=np.float64), now
+
+    def feels(self, now: float) -> bool:
+        """Return whether a measured wrench is new enough for force feedback."""
+        given = self.settings.feedback
+        return given is not None and now - self._felt_at <= given.timeout
+
+    @property
+    def correction(self) -> Array:
+        """Return the integral of the force feedback in the axes of the task, shape (6,)."""
+        return np.asarray(self._next_correction[1])
+
+    def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
+        """Return the joint efforts by which the hand exerts a wrench, shape (n,), N m or N."""
+        S = self._axes
+        held = self.settings.held.reshape(2, 3) * (np.reshape(wrench, (2, 3)) @ S)
+        return np.asarray(model.dynamics.jacobian(q, self.hand).T @ (held @ S.T).ravel())
 
     def follow(self, model: Model, desired: State) -> None:
         """Put target and posture on a motion of the joints, without limits of speed."""
@@ -169,6 +243,7 @@ class Task:
             may_push: Whether the hand may exert a wrench; otherwise that fades to zero.
         """
         dt, self._stepped_at = now - self._stepped_at, now
+        self._dt, self._correction = min(dt, LONGEST_STEP_S), self._next_correction
         if self._posture is None:
             return
         wrench = self._asked if may_push and now < self._exerts_until else self._nothing
@@ -182,7 +257,27 @@ class Task:
             self._taken = None
         else:
             self._lead(given)
+        target.slow_down(self._attainable(dt))
         target.step(dt)
+
+    def _attainable(self, dt: float) -> Array:
+        """Return the largest speeds of the target along its twist that no joint is too slow for.
+
+        They bound a target that approaches a pose where joints would be too slow. One that leaves
+        it asks for less and less joint speed, and is free.
+        """
+        speeds = np.linalg.norm(self.target.twist.reshape(2, 3), axis=1)
+        moves = speeds > RESTING * np.array(self.settings.speed)
+        if not moves.any():
+            self._steepness = None
+            return UNBOUNDED
+        share = float((np.abs(self.velocity) / self._fast).max())
+        steepness = share / float((speeds / self.settings.speed).max())
+        before = steepness if self._steepness is None else self._steepness
+        self._steepness = before + min(dt / STEEPNESS_S, 1.0) * (steepness - before)
+        if steepness <= STEEPER * before:
+            return UNBOUNDED
+        return np.where(moves, speeds / max(share, RESTING), np.inf)
 
     def _lead(self, given: tuple[Pose | Array, float]) -> None:
         """Move the target as it was asked to, but not away from a hand that does not follow.
@@ -244,20 +339,22 @@ class Task:
         settings = settings or self.settings
         self._own_frequency(settings)
         for place in {None, endpoint}:
-            self._kernel(model.dynamics, mode, settings.projector, place)
+            self._kernel(model.dynamics, mode, settings, place)
         self.pose(model, self._none)
 
     def kernel(self, model: Model, mode: str) -> Callable[..., Any]:
         """Return the kernel of a law, compiled when it is first needed."""
         place = model.frame if model.payload is not None else None
-        return self._kernel(model.dynamics, mode, self.settings.projector, place)
+        return self._kernel(model.dynamics, mode, self.settings, place)
 
     def _kernel(
-        self, dynamics: Dynamics, mode: str, projector: str, place: str | None
+        self, dynamics: Dynamics, mode: str, settings: TaskSettings, place: str | None
     ) -> Callable[..., Any]:
-        key = (dynamics, self.hand, mode, projector, place)
+        feels, projector = settings.feedback is not None, settings.projector
+        key = (dynamics, self.hand, mode, projector, place, feels)
         if key not in self._kernels:
-            self._kernels[key] = task_kernel(dynamics, self.hand, mode, projector, place)
+            further = [RETURN_SHAPES, *([FEEDBACK_SHAPES] if feels else [])]
+            self._kernels[key] = task_kernel(dynamics, self.hand, mode, projector, place, further)
         return self._kernels[key]
 
     def effort(self, model: Model, mode: str, measured: Measured) -> Array:
@@ -271,13 +368,16 @@ class Task:
         if self._posture is None:
             self._begin(model, measured)
         inputs = self.inputs(model, measured)
-        tau, qd, error, singularity = self.kernel(model, mode)(*inputs)
+        tau, qd, error, singularity, *correction = self.kernel(model, mode)(*inputs)
+        if correction:
+            self._next_correction = correction[0]
         self.velocity, self.last = qd, HandState(error, float(singularity[0]))
         return np.asarray(tau + model.friction_effort(qd, tau))
 
     def inputs(self, model: Model, measured: Measured) -> list[Any]:
         """Return the inputs of a kernel in this cycle; see `task_space.input_shapes`."""
-        target, constants = self.target, self._constants(self.settings, model)
+        target = self.target
+        *constants, returning, feedback = self._constants(self.settings, model)
         inputs: list[Any] = [
             *measured,
             target.rotation,
@@ -290,18 +390,27 @@ class Task:
             self._posture,
             constants[-1],
             self._none if model.rotor_inertia is None else model.rotor_inertia,
+            returning,
         ]
+        if self.settings.feedback is not None:
+            feedback[-2:] = self.feels(self._stepped_at), self._dt
+            inputs += [self._felt, self._correction, feedback]
         if model.payload is not None:
             inputs.append(payload_numbers(model.payload))
         return inputs
 
     def _constants(self, settings: TaskSettings, model: Model) -> tuple[Array, ...]:
-        """Return the inputs that only settings and loop determine, in order, then `numbers`."""
+        """Return the inputs that only settings and loop determine.
+
+        In order, then `numbers`, `returning` and `feedback`.
+        """
         known = settings, model.fastest, model.bandwidth
         if self._constants_of[:3] != known:
             share = self.share(settings, model.fastest)
             named = self.mobility.constants(settings, model.bandwidth, model.fastest, share)
-            self._constants_of = (*known, tuple(named.values()))
+            returning = self.mobility.returning(settings, model.fastest, share)
+            feedback = self.mobility.feedback(settings, model.bandwidth)
+            self._constants_of = (*known, (*named.values(), returning, feedback))
         found: tuple[Array, ...] = self._constants_of[3]
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,27 +87,47 @@ class ArmEquations:
         return Jd
 
 
+Shapes = Mapping[str, tuple[int, ...]]
+
+
 def task_program(
-    dynamics: Dynamics, hand: str, mode: str, projector: str, payload_at: str | None
+    dynamics: Dynamics,
+    hand: str,
+    mode: str,
+    projector: str,
+    payload_at: str | None,
+    further: Sequence[Shapes] = (),
 ) -> Program:
-    """Trace a law in task space for one robot; inputs as `input_shapes`, then `payload`."""
+    """Trace a law in task space for one robot.
+
+    Its inputs are those of `input_shapes`, then of `further`, which are `RETURN_SHAPES` or
+    `FEEDBACK_SHAPES` of `task_space`, then `payload`.
+    """
 
     def equations(**x: Array) -> dict[str, Array]:
         arm = ArmEquations.of(dynamics, hand, payload_at, x.get("payload"))
         return task_equations(arm, mode, projector, x)
 
     shapes = dict(input_shapes(dynamics.robot.dof))
+    for more in further:
+        shapes.update(more)
     if payload_at is not None:
         shapes["payload"] = (PAYLOAD,)
     return optimize(trace(mode, equations, shapes))
 
 
 def task_kernel(
-    dynamics: Dynamics, hand: str, mode: str, projector: str, payload_at: str | None = None
+    dynamics: Dynamics,
+    hand: str,
+    mode: str,
+    projector: str,
+    payload_at: str | None = None,
+    further: Sequence[Shapes] = (),
 ) -> Kernel | Callable[..., Any]:
     """Compile a law in task space; see `task_program`."""
     digest = robot_digest(dynamics.robot)
+    names = "/".join(name for more in further for name in more)
     return compile_program(
-        lambda: task_program(dynamics, hand, mode, projector, payload_at),
-        key=f"task/{digest}/{dynamics.formulation}/{hand}/{mode}/{projector}/{payload_at}",
+        lambda: task_program(dynamics, hand, mode, projector, payload_at, further),
+        key=f"task/{digest}/{dynamics.formulation}/{hand}/{mode}/{projector}/{payload_at}/{names}",
     )

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS, TaskNumbers
+from robot_dynamics.control.task_space import (
+    CONSISTENT,
+    PROJECTORS,
+    ForceNumbers,
+    ReturnNumbers,
+    TaskNumbers,
+)
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.kinematics.selection import SELECTION_AXES
@@ -34,6 +40,53 @@ cannot be controlled in all of them."""
 ROUND_OFF = 1e-9
 """Share of the largest eigenvalue by which a stiffness may be asymmetric or negative."""
 
+SMOOTHING = 0.5
+"""Rate of the low-pass of a force error, relative to the rate at which damping stops the hand."""
+
+MOST_DAMPING = 100.0
+"""Largest factor on the damping of a hand that springs back."""
+
+
+@dataclass(frozen=True)
+class ForceFeedback:
+    """Feedback of the measured wrench in directions of force.
+
+    Damping stops a hand at the rate d/m. With a loop gain below 1 at the resonance of hand and
+    surroundings, integral + `SMOOTHING` proportional < 1, no stiffness of these and no delay makes
+    the force oscillate.
+
+    Args:
+        proportional: Gain on the error of the force.
+        integral: Rate at which an error disappears, relative to that at which damping stops the
+            hand.
+        largest: Largest correction, N and N m.
+        timeout: Age of the last measurement, s, from which the correction fades to zero.
+
+    Raises:
+        ArgumentError: One line that names the setting and the remedy.
+    """
+
+    proportional: float = 0.5
+    integral: float = 0.25
+    largest: tuple[float, float] = (20.0, 5.0)
+    timeout: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("proportional", "integral"):
+            gain = getattr(self, name)
+            if not 0.0 <= gain < np.inf:
+                raise ArgumentError(f"{name} is {gain}; give zero or more")
+        if not self.integral + SMOOTHING * self.proportional < 1.0:
+            raise ArgumentError(
+                f"proportional is {self.proportional:g} and integral {self.integral:g}, with which "
+                f"a stiff contact oscillates; keep {SMOOTHING:g} proportional + integral below 1"
+            )
+        pair = _numbers("largest", self.largest, 2)
+        if not (pair > 0.0).all():
+            raise ArgumentError(f"largest is {_list(pair)}; give two positive numbers")
+        if not 0.0 < self.timeout < np.inf:
+            raise ArgumentError(f"timeout is {self.timeout} s; give a positive number")
+
 
 @dataclass(frozen=True, eq=False)
 class TaskSettings:
@@ -56,6 +109,7 @@ class TaskSettings:
         projector: One of `PROJECTORS`.
         speed: Largest speed of the target, m/s and rad/s.
         acceleration: Largest acceleration of the target, m/s^2 and rad/s^2.
+        feedback: Of the measured wrench in directions of force; None for none.
 
     Raises:
         ArgumentError: One line that names the setting and the remedy.
@@ -74,6 +128,7 @@ class TaskSettings:
     projector: str = CONSISTENT
     speed: tuple[float, float] = (0.25, 0.5)
     acceleration: tuple[float, float] = (0.5, 1.0)
+    feedback: ForceFeedback | None = None
 
     def __post_init__(self) -> None:
         for name, value, choices in (
@@ -107,6 +162,22 @@ class TaskSettings:
             pair = _numbers(name, getattr(self, name), 2)
             if not (pair > 0.0).all():
                 raise ArgumentError(f"{name} is {_list(pair)}; give two positive numbers")
+        if self.feedback is not None and not (self._force_damping[self.pressing] > 0.0).all():
+            raise ArgumentError(
+                "damping is zero in a direction of force, where feedback needs it; give "
+                "damping_ratio or damping above zero"
+            )
+
+    @property
+    def _force_damping(self) -> Array:
+        """Damping that is given in the six directions, or the ratio in place of it."""
+        given = self.damping
+        return np.full(6, self.damping_ratio) if given is None else np.diagonal(given)
+
+    @property
+    def pressing(self) -> Array:
+        """Return which directions control a force, shape (6,)."""
+        return np.array([what == FORCE for what in self.controlled])
 
     @property
     def selection(self) -> Array:
@@ -264,6 +335,25 @@ class HandMobility:
             "free_axis": settings.free_axis,
             "numbers": np.array(numbers),
         }
+
+    def returning(self, settings: TaskSettings, fastest: float, share: float) -> Array:
+        """Return the input `returning`; see `constants`."""
+        used = share * self.fastest_mode(settings.stiffness)
+        most = min(max(fastest / used, 1.0), MOST_DAMPING)
+        return np.array(ReturnNumbers(*settings.speed, most))
+
+    def feedback(self, settings: TaskSettings, bandwidth: float) -> Array:
+        """Return the input `feedback` at a time without a measurement; zeros without feedback."""
+        given, pressing = settings.feedback, settings.pressing & (self.masses > 0.0)
+        if given is None or not pressing.any():
+            return np.zeros(len(ForceNumbers._fields))
+        rates = np.full(6, 2.0 * settings.damping_ratio * bandwidth)
+        if settings.damping is not None:
+            rates = np.diagonal(settings.damping) / np.maximum(self.masses, 1e-300)
+        rate = float(rates[pressing].min())
+        integral, smoothing = given.integral * rate, SMOOTHING * rate
+        numbers = ForceNumbers(given.proportional, integral, smoothing, *given.largest, 0.0, 0.0)
+        return np.array(numbers)
 
     def fastest_mode(self, stiffness: Array) -> float:
         """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""

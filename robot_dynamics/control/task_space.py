@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from robot_dynamics.algorithms import composite_body
-from robot_dynamics.compiler.graph.piecewise import clip, maximum, select
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import cross
 
@@ -33,6 +33,9 @@ SINGULAR = 1e-9
 
 SMALL_ANGLE = 0.1
 """Angle below which a series replaces a quotient that cancels, rad; its error is below 1e-12."""
+
+LEAST_PULL = 0.5
+"""Smallest share of its pull that a spring keeps where more would move the hand too fast."""
 
 POLES = (3.66764932e-04, 7.32234933e-03, 7.74596669e-02, 8.19409144e-01, 1.63592522e01)
 RESIDUES = (0.02700215, 0.06666931, 0.20589546, 0.70526302, 5.70277358)
@@ -104,6 +107,53 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
         "numbers": (len(TaskNumbers._fields),),
         "rotor": (n,),  # inertia of the rotors at the joints
     }
+
+
+class ReturnNumbers(NamedTuple):
+    """Numbers of the input `returning`, which bounds the speed of a hand that springs back.
+
+    Args:
+        speed: Largest linear speed, m/s.
+        turn: Largest angular speed, rad/s.
+        damping: Largest factor on the damping, with which the loop is stable.
+    """
+
+    speed: Any
+    turn: Any
+    damping: Any
+
+
+class ForceNumbers(NamedTuple):
+    """Numbers of the input `feedback`, the settings of force feedback.
+
+    Args:
+        proportional: Gain on the error of the force.
+        integral: Gain on its integral, 1/s.
+        rate: Of the low-pass of the error, 1/s.
+        force: Largest correction, N.
+        moment: Largest correction, N m.
+        fresh: 1 while the measured wrench is new enough, else 0: the correction then fades.
+        dt: Time since the last cycle, s.
+    """
+
+    proportional: Any
+    integral: Any
+    rate: Any
+    force: Any
+    moment: Any
+    fresh: Any
+    dt: Any
+
+
+RETURN_SHAPES: Mapping[str, tuple[int, ...]] = {"returning": (len(ReturnNumbers._fields),)}
+"""Further inputs of a law that bounds the speed of a hand that springs back."""
+
+FEEDBACK_SHAPES: Mapping[str, tuple[int, ...]] = {
+    "felt": (6,),  # wrench that the hand exerts as a sensor measures it, in axes of the hand
+    "correction": (2, 6),  # filtered error of the wrench, and its integral, in axes S
+    "feedback": (len(ForceNumbers._fields),),
+}
+"""Further inputs of a law with force feedback, which returns `next_correction`."""
 
 
 def rotation_vector(R: Array, free_axis: Array | None = None) -> Array:
@@ -214,13 +264,15 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         arm: Equations of the arm.
         mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
         projector: One of `PROJECTORS`.
-        x: Arrays by the names in `input_shapes`.
+        x: Arrays by the names in `input_shapes`; those in `RETURN_SHAPES` and in `FEEDBACK_SHAPES`
+            may be left out.
 
     Returns:
         effort: Joint efforts without gravity and friction, shape (n,), N m or N.
         velocity: Joint velocities that belong to the target, shape (n,), for friction.
         error: Target minus measured in axes S, shape (6,), m and rad, before it is bounded.
         singularity: 0 away from singularities, 1 at one, shape (1,).
+        next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
     """
     numbers = TaskNumbers(*x["numbers"])
     q, qd, S = x["q"], x["qd"], x["axes"]
@@ -259,8 +311,24 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     spring = lever @ (x["root"].T @ bounded)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     felt = mobility if mode == IMPEDANCE else x["mobility"]
-    damper = damping_effort(felt, lever, numbers.damping_ratio, v_d - v)
+    if "returning" in x:
+        most = ReturnNumbers(*x["returning"])
+        pull, rise = _bounded_return(felt, lever, bounded, numbers, most)
+        spring = pull * spring
+        # Only its own speed is damped more: a target that moves on must not push a blocked hand
+        damper = damping_effort(felt, lever, numbers.damping_ratio, v_d)
+        damper = damper - rise * damping_effort(felt, lever, numbers.damping_ratio, rise * v)
+    else:
+        damper = damping_effort(felt, lever, numbers.damping_ratio, v_d - v)
     force = spring + damper + x["damping"] @ (v_d - v)
+    results = {}
+    if "feedback" in x:
+        pressed = controlled(in_task((R @ x["felt"].reshape(2, 3).T).T.ravel()))
+        resisted = wrench - pressed - x["damping"] @ v
+        correction, results["next_correction"] = _correct_force(
+            (1.0 - selection) * resisted, x["correction"], ForceNumbers(*x["feedback"])
+        )
+        wrench = wrench + controlled(correction)
 
     qd_d = moved @ (inertia @ v_d)
     regular = 1.0 - singularity  # near a singularity the hand is given up in a direction
@@ -277,8 +345,8 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
         effort = arm.velocity_effort(q, qd) + J.T @ exerted
 
-    pull = (numbers.posture * regular) ** 2
-    away = pull * (x["posture"] - q) - numbers.settling * (qd - qd_d)
+    stiff = (numbers.posture * regular) ** 2
+    away = stiff * (x["posture"] - q) - numbers.settling * (qd - qd_d)
     idle = M @ away
     if projector == CONSISTENT:
         idle = idle - J.T @ (inertia @ (J @ away))
@@ -291,7 +359,58 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         "velocity": qd_d,
         "error": error,
         "singularity": np.array([singularity]),
+        **results,
     }
+
+
+def _bounded_return(
+    mobility: Array, root: Array, error: Array, numbers: TaskNumbers, most: ReturnNumbers
+) -> tuple[Array, Array]:
+    """Return factors, shape (6,), with which no error moves the hand faster than allowed.
+
+    Under a constant error e a hand tends to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
+    damping D of `damping_effort`. The damping S D S divides it by the squares of the factors S.
+    A damping that is given replaces this one, and has no bound.
+
+    Returns:
+        On the spring, and S. The damping rises as far as the loop is stable; beyond that the
+        spring pulls the position less, but not the orientation, of which a little error pulls
+        light wrists fast.
+    """
+    steady = mobility @ damping_effort(mobility, root, 0.25, error)
+    ratio, sizes = numbers.damping_ratio, (_size(steady[:3]), _size(steady[3:]))
+    excess = [
+        select(0.0, ratio, size / (limit * (ratio + TINY)), 0.0)
+        for size, limit in zip(sizes, (most.speed, most.turn), strict=True)
+    ]
+    rises = [clip(value, 1.0, most.damping) for value in excess]
+    pull = maximum(rises[0] / maximum(excess[0], rises[0]), LEAST_PULL)
+    rise = np.sqrt(np.array([rises[0]] * 3 + [rises[1]] * 3))
+    return np.array([pull] * 3 + [1.0] * 3), rise
+
+
+def _size(vector: Array) -> Any:
+    return np.sqrt(vector @ vector + TINY)
+
+
+def _correct_force(error: Array, correction: Array, numbers: ForceNumbers) -> tuple[Array, Array]:
+    """Return a correction of the force in axes S, shape (6,), and the state of the feedback.
+
+    Args:
+        error: Wrench that is asked for less the measured one and what the damper takes, in
+            directions of force alone, shape (6,). So the integral of a hand that moves freely
+            does not grow: it settles at the effort that the model lacks.
+        correction: State so far, shape (2, 6).
+        numbers: Settings.
+    """
+    smoothed, integral = correction
+    limit = np.array([numbers.force] * 3 + [numbers.moment] * 3)
+    share = minimum(numbers.rate * numbers.dt, 1.0)
+    smoothed = smoothed + share * (numbers.fresh * error - smoothed)
+    kept = 1.0 - (1.0 - numbers.fresh) * share
+    integral = clip(kept * integral + numbers.integral * numbers.dt * smoothed, -limit, limit)
+    total = clip(numbers.proportional * smoothed + integral, -limit, limit)
+    return total, np.array([smoothed, integral])
 
 
 def _apparent_inertia(mobility: Array, free: Array, numbers: TaskNumbers) -> tuple[Array, Any]:

@@ -24,11 +24,15 @@ from robot_dynamics.identification.online.residuals import FilteredMotion, Resid
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg
-from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.ros.messages import JointReader, StampCheck
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import BandParameters
-from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel
+from robot_dynamics.nodes.runtime.online_model import (
+    ModelParameters,
+    ObserverParameters,
+    OnlineModel,
+)
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -71,12 +75,6 @@ class MonitorParameters(ModelParameters):
     patience: float = parameter(
         2.0, "Time above residual_share after which diagnostics warn, s", low=0.0, high=3600.0
     )
-    collision_gain: float = parameter(
-        Collision.gain,
-        "Reciprocal of the time constant of external efforts, 1/s",
-        low=1.0,
-        high=1000.0,
-    )
     payload_memory: float = parameter(
         10.0, "Time constant of the forgetting of the load estimate, s", low=0.5, high=3600.0
     )
@@ -108,6 +106,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         dynamics = Dynamics(self.robot, self.parameters.formulation)
         self.arm = OnlineModel(self, Model(dynamics, Gains(none, none)))
         self._states = JointReader("joint_states", self.robot.joint_names, FIELDS)
+        self._observer = self.group(ObserverParameters, "collision", changed=self._on_gain)
         self._restart(self.robot)
         self._residual = self.create_loop_publisher(JointState, "effort_residual", OUTPUT_QOS)
         self._external = self.create_loop_publisher(JointState, "~/external_effort", OUTPUT_QOS)
@@ -126,7 +125,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
             self._limit, parameters.residual_window, parameters.residual_share, parameters.patience
         )
         self._contacts = CollisionMonitor(robot.dof)
-        self._collision = Collision(gain=parameters.collision_gain)
+        self._collision = Collision(gain=self._observer.value.gain)
         self._evaluated_at = 0.0
         bands = [declared.value for declared in self._bands]
         moving, slow = (
@@ -147,6 +146,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
         self._states.forget()
+        self._stamps = StampCheck("joint_states", self.get_logger().warning)
         self._restart(self.robot)
         self.start_task(self._evaluate, inputs=[self._states_in])
 
@@ -156,9 +156,11 @@ class MonitorNode(RobotNode[MonitorParameters]):
         residuals = self._residuals
         residuals.window, residuals.share = value.residual_window, value.residual_share
         residuals.patience = value.patience
-        self._collision = Collision(gain=value.collision_gain)
         if self._estimate is not None:
             self._estimate.memory = value.payload_memory
+
+    def _on_gain(self, value: ObserverParameters) -> None:
+        self._collision = Collision(gain=value.gain)
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`."""
@@ -176,7 +178,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
             return
         # All efforts are zero while brakes hold the arm, and carry no information on the model
         if ours and states.complete and states.effort.any():
-            stamp = states.stamp or self.get_clock().now().nanoseconds
+            stamp = self._stamps.usable(states.stamp) or self.get_clock().now().nanoseconds
             at, measured = stamp / NS_PER_S, Measured(states.position, states.velocity)
             self._motion.feed(at, *measured, states.effort)
             # The effort of a state acted from the state before to this one

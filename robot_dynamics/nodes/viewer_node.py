@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -16,7 +17,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.observer_node import SILENCE_S, ObserverNode
-from robot_dynamics.nodes.ros.messages import EXTERNAL_TOPIC, JointReader
+from robot_dynamics.nodes.ros.messages import EXTERNAL_TOPIC, THRESHOLD_TOPIC, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS
 from robot_dynamics.nodes.runtime.process import run
@@ -24,6 +25,7 @@ from robot_dynamics.nodes.runtime.robot_description import RobotParameters, move
 from robot_dynamics.nodes.viewer_hand import MEASURED, HandRequests
 from robot_dynamics.nodes.viewer_requests import ViewerRequests
 from robot_dynamics.robot import Inertia, Robot, known_robots, read_urdf
+from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.controls import MOVING, UNCHANGED, StackControls
@@ -64,8 +66,11 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._enabled, self._commanded, self._visits = False, False, self._page.visits
         self._open(self.robot, self._description.source, self.robot.name)
         self._requests = ViewerRequests(self, tool_frame(self.robot), self._say)
-        self._external = JointReader(EXTERNAL_TOPIC, self.robot.joint_names, required=())
-        self._external_in: Subscription | None = None
+        self._external = {
+            topic: JointReader(topic, self.robot.joint_names, required=())
+            for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
+        }
+        self._external_in: list[Subscription] = []
         self._external_at = -np.inf
         self._hand = HandRequests(self, self._say)
         self._inputs.append(
@@ -195,7 +200,9 @@ class ViewerNode(ObserverNode[ViewerParameters]):
 
     def _lead_hand(self) -> None:
         """Lead the hand where its handle is dragged, while the page may and a controller would."""
-        dragged, pose = self._gizmo.take(), self._hand.pose if self._enabled else None
+        dragged, pose = self._gizmo.take(), self._hand.pose
+        self._controls.leads_hand = pose is not None
+        pose = pose if self._enabled else None
         if dragged is not None and pose is not None:
             self._hand.lead(dragged)
             self._commanded, pose = True, dragged
@@ -205,23 +212,36 @@ class ViewerNode(ObserverNode[ViewerParameters]):
     def _on_hand(self, msg: PoseStamped) -> None:
         self._take(MEASURED, self._hand.read, msg)
 
-    def _contact(self, wanted: bool) -> Array | None:
-        """Return external efforts, shape (n,), which a controller publishes only if they are read.
+    def _contact(self, wanted: bool) -> tuple[Array, Array] | None:
+        """Return external efforts and thresholds, shape (n,), and show the largest of their ratios.
 
-        None while they are not wanted, or none come.
+        A controller publishes them only if they are read. None while they are not wanted, or none
+        come.
         """
-        if wanted and self._external_in is None:
-            self._external_in = self.create_subscription(
-                JointState, EXTERNAL_TOPIC, self._on_external, COMMAND_QOS
-            )
-        elif not wanted and self._external_in is not None:
-            self.destroy_subscription(self._external_in)
-            self._external_in, self._external_at = None, -np.inf
+        if wanted and not self._external_in:
+            self._external_in = [
+                self.create_subscription(
+                    JointState, topic, partial(self._on_external, topic), COMMAND_QOS
+                )
+                for topic in self._external
+            ]
+        while not wanted and self._external_in:
+            self.destroy_subscription(self._external_in.pop())
+            self._external_at = -np.inf
         silent = monotonic() - self._external_at > SILENCE_S
-        return None if silent or not self._external.complete else self._external.effort.copy()
+        if silent or not all(reader.complete for reader in self._external.values()):
+            self._controls.contacts.say("")
+            return None
+        effort, threshold = (reader.effort.copy() for reader in self._external.values())
+        i = int(np.argmax(np.abs(effort) / threshold))
+        self._controls.contacts.say(
+            f"{self.robot.joint_names[i]}: external {effort[i]:.2f}, threshold {threshold[i]:.2f} "
+            f"{unit_of(self.robot, i, 'effort')}"
+        )
+        return effort, threshold
 
-    def _on_external(self, msg: JointState) -> None:
-        if self._take(EXTERNAL_TOPIC, self._external.read, msg):
+    def _on_external(self, topic: str, msg: JointState) -> None:
+        if self._take(topic, self._external[topic].read, msg):
             self._external_at = monotonic()
 
     def _say(self, line: str) -> None:

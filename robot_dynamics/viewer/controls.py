@@ -147,7 +147,8 @@ class LiveControls:
     def settings(self) -> ArmSettings:
         """Return the present values of the controls."""
         in_task_space = self.mode.value in TASK_MODES
-        self.motion.visible, self.hand.visible = not in_task_space, in_task_space
+        self.motion.visible = self.feedforward.visible = not in_task_space
+        self.hand.visible = in_task_space
         self.sliders.visible = self.motion.value == BY_HAND and not in_task_space
         return ArmSettings(
             self.motion.value,
@@ -189,6 +190,9 @@ class StackControls:
         pose: Initial positions of the sliders, shape (n,), rad or m.
         robots: Names of the selectable robots while no joint_states arrive.
         name: Name of the robot on the page.
+
+    Attributes:
+        leads_hand: Whether the controller is known to be in a mode of the hand.
     """
 
     def __init__(
@@ -232,14 +236,17 @@ class StackControls:
                 "colour by residual", False, hint="measured effort less that of the model"
             )
             self.contact = gui.add_checkbox(
-                "colour by external effort", False, hint="that controller_node observes"
+                "colour by external effort",
+                False,
+                hint="that controller_node observes, relative to its threshold",
             )
+            self.contacts = MessageLine(server)
             self.ellipsoid = gui.add_checkbox("ellipsoid of velocities", False)
         self.sliders = JointSliders(server, robot, pose)
         self._pressed: list[str] = []
         send.on_click(lambda _: self._pressed.append("send"))
         reset.on_click(lambda _: self._pressed.append("reset"))
-        self._fed = True
+        self._fed, self.leads_hand = True, False
         self._requests: dict[str, Any] = {
             "motion": self.motion,
             "mode": self.mode,
@@ -260,6 +267,7 @@ class StackControls:
             self.mode.value = "feedforward" if self.feedforward.value else "pd"
         self._fed = self.mode.value in (UNCHANGED, "feedforward")
         self.feedforward.value = self._fed
+        self.feedforward.visible = not (self.leads_hand or self.mode.value in TASK_MODES)
 
     @property
     def chosen_motion(self) -> str:

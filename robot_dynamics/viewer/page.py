@@ -144,7 +144,7 @@ class Page:
         *,
         residual: bool = False,
         ellipsoid: bool = False,
-        contact: Array | None = None,
+        contact: tuple[Array, Array] | None = None,
     ) -> None:
         """Show a moment.
 
@@ -153,8 +153,8 @@ class Page:
             residual: Whether colours show the difference from the efforts of the model, instead of
                 the share of the limits.
             ellipsoid: Whether to show the ellipsoid of the tool's velocities.
-            contact: Efforts that push the joints from outside, shape (n,), to be shown by colours
-                in place of the others; by default none.
+            contact: Efforts that push the joints from outside and the thresholds of a contact,
+                shape (n,) each, to be shown by colours in place of the others; by default none.
         """
         assert self._shown is not None
         scene, plots, splitter, limit = self._shown
@@ -166,7 +166,7 @@ class Page:
         if not self.watched:
             return
         if contact is not None:
-            share = np.abs(contact) / (RESIDUAL_SHARE * limit)
+            share = np.abs(contact[0]) / contact[1]
         elif residual:
             share = np.abs(now.tau - splitter.model_effort(now)) / (RESIDUAL_SHARE * limit)
         else:

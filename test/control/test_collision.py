@@ -428,6 +428,40 @@ def test_wrong_masses_are_no_contact(model, arm):
         assert bench.statuses[-1] is Status.TRACKING
 
 
+class NoisyBench(Bench):
+    """An arm whose encoders and velocities have noise, under feedback of them."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        rng, take = np.random.default_rng(7), self.controller.set_state
+
+        def set_noisy(measured, now):
+            q, qd = (
+                x + s * rng.normal(size=2) for x, s in zip(measured, (1e-5, 1e-3), strict=True)
+            )
+            return take(Measured(q, qd), now)
+
+        self.controller.set_state = set_noisy
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("factor", [0.9, 1.0, 1.1])
+@pytest.mark.parametrize("mode", ["feedforward", "computed_torque"])
+def test_noise_of_the_sensors_in_the_loop_is_no_contact(model, arm, mode, factor):
+    """Feedback turns noise into efforts, which are commanded, measured and observed."""
+    robot = with_mass_scaled(arm.robot, factor)
+    settings = Settings(mode, collision=Collision("stop"))
+    bench = NoisyBench(model, settings, robot, q=np.array([0.3, -0.7])).run(READY + 0.2)
+    shares = []
+    for k in range(20):
+        bench.move(0.3 + 0.8 * np.sin(2.4 * k), -0.7 + 0.9 * np.cos(1.7 * k), seconds=1.5)
+        bench.run(1.6)
+        contacts = bench.controller.contacts
+        shares.append(np.abs(contacts.effort / contacts.threshold).max())
+    assert Status.STOPPED not in bench.statuses
+    assert max(shares) < 1.0
+
+
 @pytest.mark.parametrize("reaction", ["report", "stop", "float", "retreat"])
 def test_a_hand_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reaction, model):
     task = Task(model, model.dynamics.robot.tips[0])

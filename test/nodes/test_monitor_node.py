@@ -106,3 +106,20 @@ def test_a_load_that_is_not_known_is_not_published(start, peer, robot, reason):
     assert not answer.success
     assert answer.message.startswith(reason)
     assert not loads
+
+
+@pytest.mark.thorough
+def test_states_with_a_constant_stamp_show_external_efforts_after_one_line(start, peer):
+    found = peer.listen(JointState, "stamped/external_effort")
+    node = start("monitor_node", {"urdf_path": "planar_2r"}, [*SILENT, "-r", "__node:=stamped"])
+    out = peer.publisher(JointState, "other_states")
+    msg = JointState(name=NAMES, position=[0.3, 0.4], velocity=[0.0, 0.0], effort=[200.0, 100.0])
+    msg.header.stamp.sec = 7
+
+    def observed():
+        out.publish(msg)
+        return found and min(map(abs, found[-1].effort)) > 1.0
+
+    wait_for(observed, "external efforts")
+    line = "joint_states always have the stamp 7 s; they count from their arrival"
+    assert node.log.count(line) == 1

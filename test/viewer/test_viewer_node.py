@@ -326,13 +326,16 @@ def test_external_efforts_are_read_only_while_links_are_coloured_by_them(nodes, 
     asked = viewer._controls.contact
     assert nodes.controller.external.subscriber_count == 0
     asked.value = True
-    wait_for(lambda: viewer._external_in is not None, "a subscription")
+    wait_for(lambda: viewer._external_in, "a subscription")
     wait_for(lambda: viewer._contact(True) is not None, "external efforts")
-    np.testing.assert_allclose(
-        viewer._contact(True), nodes.controller.controller.contacts.effort, atol=MEASURED
-    )
+    effort, threshold = viewer._contact(True)
+    contacts = nodes.controller.controller.contacts
+    np.testing.assert_allclose(effort, contacts.effort, atol=MEASURED)
+    np.testing.assert_allclose(threshold, contacts.threshold, atol=MEASURED)
+    wait_for(lambda: ", threshold " in viewer._controls.contacts.text, "efforts in numbers")
     asked.value = False
-    wait_for(lambda: viewer._external_in is None, "no subscription")
+    wait_for(lambda: not viewer._external_in, "no subscription")
+    wait_for(lambda: viewer._controls.contacts.text == "", "no numbers")
     wait_for(lambda: nodes.controller.external.subscriber_count == 0, "no subscriber")
 
 

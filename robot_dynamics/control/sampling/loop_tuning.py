@@ -64,7 +64,7 @@ class LoopTuning:
         self._names = dynamics.robot.joint_names
         self._none = np.zeros(dynamics.robot.dof)
         self._tuner = Tuner(dynamics)
-        self._meter = SamplingMeter(FASTEST_SHARE * period)
+        self._meter, self._period = SamplingMeter(FASTEST_SHARE * period), period
         self._detector = OscillationDetector(dynamics.robot.dof)
         self.forget()
 
@@ -111,6 +111,10 @@ class LoopTuning:
         usual = Sampling.of(DEFAULT_PERIOD_S)  # which default gains fit
         sampling = self.sampling if self.sampling.slower_than(usual) else usual
         return self._tuner.model(base, self.wanted, self._bandwidth, sampling)
+
+    def at_rate(self, base: Model) -> Model:
+        """Return the model with gains and bandwidth that fit the shortest period of the states."""
+        return self._tuner.model(base, self.wanted, self._bandwidth, Sampling.of(self._period))
 
     def retune(self, base: Model) -> tuple[Model, str] | None:
         """Check whether other feedback is due.

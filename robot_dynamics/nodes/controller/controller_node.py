@@ -52,7 +52,13 @@ from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.message_bytes import DirectReader
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, EXTERNAL_TOPIC, NAMED_TOPIC
+from robot_dynamics.nodes.ros.messages import (
+    COMMAND_TOPIC,
+    EXTERNAL_TOPIC,
+    NAMED_TOPIC,
+    THRESHOLD_TOPIC,
+    StampCheck,
+)
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
@@ -151,7 +157,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._places = run_of(self._order.tolist(), len(names))
         self.command = self.create_loop_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
         self.named = self.create_loop_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
-        self.external = self.create_loop_publisher(JointState, EXTERNAL_TOPIC, OUTPUT_QOS)
+        self.external, self.thresholds = (
+            self.create_loop_publisher(JointState, topic, OUTPUT_QOS)
+            for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
+        )
         self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
         )
@@ -184,6 +193,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
         self.states.forget()
+        self._stamps = StampCheck("joint_states", self.get_logger().warning)
         self._measured = Measured(self.states.position, self.states.velocity)  # written in place
         self.controller.forget()
         self.reference.forget()
@@ -349,9 +359,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if status is not report.status or self.controller.braked_by != report.braked_by:
             report.log(status)
         controller = self.controller
-        if self.external.subscriber_count:
-            stamp, effort = self.states.stamp, controller.contacts.effort
-            self.external.publish(JointValues.of_efforts(controller.joint_names, stamp, effort))
+        for output, of in ((self.external, "effort"), (self.thresholds, "threshold")):
+            if output.subscriber_count:
+                stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
+                output.publish(JointValues.of_efforts(controller.joint_names, stamp, efforts))
         if controller.touched != report.touched:
             report.log_contact()
         return True
@@ -438,7 +449,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states = self.states
         try:
             if states.read(values) and states.complete:
-                came, stamp = self._states_in.counts.at, states.stamp / NS_PER_S
+                came = self._states_in.counts.at
+                stamp = self._stamped = self._stamps.usable(states.stamp) / NS_PER_S
                 self.controller.set_state(self._measured, came, finite=True, at=stamp or came)
                 self._unmeasured += 1
         except RobotDynamicsError as error:
@@ -446,7 +458,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _measure_states(self, now: float, answered: bool) -> None:
         """Measure the age of the last state on arrival, and oscillations of the arm."""
-        stamp, came = self.states.stamp / NS_PER_S, self._states_in.counts.at
+        stamp, came = self._stamped, self._states_in.counts.at
         age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
         if answered:

@@ -36,7 +36,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, BandParameters
-from robot_dynamics.nodes.runtime.online_model import ModelParameters
+from robot_dynamics.nodes.runtime.online_model import ModelParameters, ObserverParameters
 from robot_dynamics.robot import Robot
 
 LOWER, REFUSE = "lower", "refuse"
@@ -161,7 +161,7 @@ SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(Controller
 
 
 @dataclass(frozen=True)
-class CollisionParameters:
+class CollisionParameters(ObserverParameters):
     """Parameters of the detection of collisions; see `control.collision.Collision`."""
 
     reaction: str = parameter(
@@ -170,12 +170,6 @@ class CollisionParameters:
         "computed), report, stop and hold, float under gravity compensation and damping, or "
         "retreat a little and hold",
         one_of=REACTIONS,
-    )
-    gain: float = parameter(
-        Collision.gain,
-        "Reciprocal of the time constant of external efforts, 1/s",
-        low=1.0,
-        high=1000.0,
     )
     time: float = parameter(
         Collision.time, "Time beyond the threshold that counts as a contact, s", low=0.0, high=1.0

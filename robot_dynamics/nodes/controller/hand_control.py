@@ -13,7 +13,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from robot_dynamics.control import Model, Status
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import TaskSettings
+from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import PROJECTORS
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -30,12 +30,17 @@ from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
+from robot_dynamics.statics.hand_statics import moved_wrench
+from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 POSE, TWIST, WRENCH = "target_pose", "target_twist", "target_wrench"
 """Topics of the targets."""
+
+FELT = "force_torque"
+"""Topic of the measured wrench."""
 
 TAKE_PERIOD_S = 2e-3
 """Period of taking targets, after a cycle, s."""
@@ -151,12 +156,54 @@ class TaskParameters:
         0.5, "Time after a target_wrench at which it fades to zero, s", low=1e-3, high=10.0
     )
 
+    force_feedback: bool = parameter(
+        False, "Correct the force by the topic force_torque, in directions of force"
+    )
+    force_proportional: float = parameter(
+        ForceFeedback.proportional, "Gain on the error of the force", low=0.0, high=10.0
+    )
+    force_integral: float = parameter(
+        ForceFeedback.integral,
+        "Rate at which an error of the force disappears, relative to the rate at which damping "
+        "stops the hand, 2 damping_ratio bandwidth by default",
+        low=0.0,
+        high=1.0,
+    )
+    force_largest: tuple[float, ...] = parameter(
+        ForceFeedback.largest, "Largest correction, N and N m", length=2, low=0.0, high=LARGEST
+    )
+    force_timeout: float = parameter(
+        ForceFeedback.timeout,
+        "Age of the last force_torque from which the correction fades to zero, s",
+        low=1e-3,
+        high=10.0,
+    )
+
+    @property
+    def feedback(self) -> ForceFeedback | None:
+        """Return the feedback of the force, if it is on.
+
+        Raises:
+            ArgumentError: One line that names the parameter and the remedy.
+        """
+        try:
+            found = ForceFeedback(
+                self.force_proportional,
+                self.force_integral,
+                self.force_largest,  # type: ignore[arg-type]  # checked: two
+                self.force_timeout,
+            )
+        except RobotDynamicsError as error:
+            raise ArgumentError(f"task.force_{error}") from None
+        return found if self.force_feedback else None
+
     def settings(self, usual: TaskSettings) -> TaskSettings:
         """Return the settings, with those of the arm where a parameter is empty.
 
         Raises:
             ArgumentError: One line that names the parameter and the remedy.
         """
+        feedback = self.feedback
         try:
             return TaskSettings(
                 stiffness=_matrix(self.stiffness, usual.stiffness),
@@ -172,6 +219,7 @@ class TaskParameters:
                 projector=self.projector,
                 speed=self.speed,  # type: ignore[arg-type]  # checked: two
                 acceleration=self.acceleration,  # type: ignore[arg-type]
+                feedback=feedback,
             )
         except RobotDynamicsError as error:
             raise ArgumentError(f"task.{error}") from None
@@ -201,7 +249,8 @@ class HandControl:
         self.wanted: tuple[Task, TaskSettings] | None = None
         self._tree = merge_fixed(node.robot)
         self._usual = TaskSettings(np.ones(6), np.ones(6))
-        self._at_rate = {name: getattr(node.arm.base, name) for name in ("bandwidth", "fastest")}
+        fitting = node.tuning.at_rate(node.arm.base)
+        self._at_rate = {name: getattr(fitting, name) for name in ("bandwidth", "fastest")}
         self.declared = node.group(TaskParameters, "task", check=self._check, changed=self._changed)
         self.asked_at = self._due = 0.0
         self.inputs = [
@@ -210,6 +259,7 @@ class HandControl:
                 (PoseStamped, POSE, self._on_pose),
                 (TwistStamped, TWIST, self._on_twist),
                 (WrenchStamped, WRENCH, self._on_wrench),
+                (WrenchStamped, FELT, self._on_felt),
             )
         ]
         self._pose_out = node.create_publisher(PoseStamped, "cartesian_pose", OUTPUT_QOS)
@@ -217,7 +267,7 @@ class HandControl:
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
         self._driven = False  # by twists that have not come to rest
         self._far: tuple[object, float] = (None, 0.0)  # a target not reached, and since when
-        self._share = 1.0
+        self._share, self._feels = 1.0, True
         node.arm.prepare = self._prepare_load
 
     @property
@@ -339,7 +389,41 @@ class HandControl:
     def _on_wrench(self, msg: WrenchStamped) -> None:
         task, X, now = self._task_for(WRENCH, msg.header.frame_id)
         wrench = _turned(X, _read(WRENCH, wrench_from_msg, msg))
+        self._check_wrench(task, wrench)
         task.exert(wrench, now, self.declared.value.wrench_timeout)
+
+    def _check_wrench(self, task: Task, wrench: Array) -> None:
+        """Refuse a wrench that the joints cannot exert beside gravity in the present pose."""
+        controller, q = self._node.controller, self._node.states.position
+        effort, held = task.wrench_effort(controller.model, q, wrench), controller.model.gravity(q)
+        over = np.abs(effort + held) - controller.limit
+        i, acting = int(np.argmax(over)), np.abs(effort) > 0.0
+        if over[i] <= 0.0 or not acting.any():
+            return
+        shares = (controller.limit - np.sign(effort) * held)[acting] / np.abs(effort[acting])
+        name, unit = controller.joint_names[i], unit_of(self._node.robot, i, "effort")
+        raise ArgumentError(
+            f"{WRENCH} is ignored: with gravity it takes {abs(effort[i] + held[i]):.3g} {unit} of "
+            f"joint '{name}', whose limit is {controller.limit[i]:.3g} {unit}; in this pose "
+            f"{100.0 * max(shares.min(), 0.0):.2g} % of it is the most"
+        )
+
+    def _on_felt(self, msg: WrenchStamped) -> None:
+        """Take the wrench of the surroundings on the hand, which exerts the opposite."""
+        task = self._node.controller.task
+        if task is None or task.settings.feedback is None:
+            return
+        wrench = _read(FELT, wrench_from_msg, msg)
+        try:
+            own = self._tree.frame(task.hand)
+            sensor = self._tree.frame(msg.header.frame_id or task.hand)
+        except RobotDynamicsError as error:
+            raise ArgumentError(f"{FELT} is ignored: {error}") from None
+        if own.link != sensor.link:
+            raise ArgumentError(
+                f"{FELT} is ignored: frame '{msg.header.frame_id}' moves against '{task.hand}'"
+            )
+        task.feel(-moved_wrench(own.pose.inverse() @ sensor.pose, wrench), monotonic())
 
     def publish(self, now: float) -> None:
         """Publish pose and error of the hand if they are due."""
@@ -374,6 +458,7 @@ class HandControl:
             self._driven = False
             node.get_logger().warning(f"{TWIST} has ended: the hand comes to rest")
         self._look_at_distance(task, now)
+        self._look_for_forces(task, now)
         share = self._stiffness_in_use(task)
         if share < LOWER * self._share:
             node.get_logger().warning(
@@ -407,6 +492,17 @@ class HandControl:
             node.throttled_log.warn(topic, self._contested[topic])
         return False
 
+    def _look_for_forces(self, task: Task, now: float) -> None:
+        """Log when the hand presses without the feedback that is on, and when with it again."""
+        given, log = task.settings.feedback, self._node.get_logger()
+        feels = given is None or not task.settings.pressing.any() or task.feels(now)
+        if given is not None and feels != self._feels:
+            if feels:
+                log.info(f"{FELT} comes: the force is controlled by it")
+            else:
+                log.warning(f"no {FELT} for {given.timeout:g} s: the hand presses without feedback")
+        self._feels = feels
+
     def _look_at_distance(self, task: Task, now: float) -> None:
         """Log once that a target is out of reach."""
         last, given, target = task.last, task.given, task.target.pose
@@ -414,7 +510,7 @@ class HandControl:
         far = asked and last is not None and last.singularity > STRETCHED
         goal = target if given is None or not isinstance(given[0], Pose) else given[0]
         hand = task.pose(self._node.controller.model, self._node.states.position)
-        distance = float(np.linalg.norm(goal.translation - hand.translation))
+        distance = task.distance(hand, goal)
         if not far or distance < SHORT_M or task.target.twist.any():
             self._far = (None, now)
         elif self._far[0] is None:
@@ -439,7 +535,13 @@ class HandControl:
             "target: age (s)": None if given is None else monotonic() - given[1],
             "target: error (m or rad)": None if last is None else last.error.tolist(),
             "singularity": None if last is None else last.singularity,
+            "stiffness (N/m and N m/rad)": task.settings.stiffness.diagonal().tolist(),
             "stiffness in use": self._stiffness_in_use(task),
+            **(
+                {"correction of the force (N or N m)": task.correction.tolist()}
+                if task.settings.feedback is not None
+                else {}
+            ),
         }
 
 

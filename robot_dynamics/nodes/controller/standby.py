@@ -89,6 +89,8 @@ class Takeover:
         commanding: Whether to command.
         on_trial: Whether it commands only until the other controller does again.
         revoked_lease: Name of the lease that was revoked; empty if it had none.
+        stopped_at: Time of the last command before the takeover, s.
+        returned: Commands that have come on trial.
     """
 
     def __init__(self) -> None:
@@ -98,8 +100,8 @@ class Takeover:
         self._commanded_since = self._revoked_at = 0.0
         self._updated_at = inf
         self._intervals: deque[float] = deque(maxlen=INTERVALS)
-        self._longest = 0.0
-        self._returned = 0
+        self._longest, self.stopped_at = 0.0, -inf
+        self.returned = 0
 
     def lease_announced(self, name: str) -> None:
         """Note that another controller commands under a lease from now on."""
@@ -113,7 +115,7 @@ class Takeover:
         if self._standing_by or self.on_trial:
             decayed = self._longest * exp(-interval / JITTER_MEMORY_S)
             self._longest = max(decayed, interval) if isfinite(interval) else 0.0
-        self._returned += self.on_trial
+        self.returned += self.on_trial
         self._commands.feed(now)
 
     def own_lease_revoked(self, now: float) -> None:
@@ -140,6 +142,11 @@ class Takeover:
         """Return the time since the last command of another controller, s."""
         return self._commands.age(now)
 
+    def silence(self, topic: str, now: float) -> str:
+        """Return how long commands have been missing, in words, with those that came on trial."""
+        found = f"only {self.returned}" if self.returned else "no"
+        return f"{found} {topic} for {1e3 * (now - self.stopped_at):.0f} ms"
+
     def update(self, now: float, timeout: float, *, has_states: bool) -> Transition | None:
         """Return the transition of this cycle, if any.
 
@@ -158,7 +165,8 @@ class Takeover:
             if not (self._standing_by and has_states):
                 return None
             self._standing_by, self.commanding, self.on_trial = False, True, True
-            self._returned, self._revoked_at = 0, now
+            self.returned, self._revoked_at = 0, now
+            self.stopped_at = now - self._commands.age(now)
             return Transition.TRY
         if self.commanding:
             return self._contested(now)
@@ -167,7 +175,7 @@ class Takeover:
 
     def _tried(self, now: float) -> Transition | None:
         """Return the transition of a cycle on trial."""
-        if self._returned >= RETURNED:
+        if self.returned >= RETURNED:
             self.commanding, self.on_trial, self._standing_by = False, False, True
             return Transition.RETURN
         if now - self._revoked_at < RETURN_S:
@@ -332,7 +340,6 @@ class Standby:
         """
         takeover, node = self._takeover, self._node
         self.timeout = takeover.timeout(node.parameters.standby_timeout) * (1 + self.rank)
-        age = takeover.age(now)
         if self.commanding and not takeover.on_trial and self._lease.ended:
             takeover.own_lease_revoked(now)
         transition = takeover.update(now, self.timeout, has_states=has_states)
@@ -345,19 +352,18 @@ class Standby:
             self._lease.acquire()
         elif not self.commanding:
             self._lease.release()
-        self._log(transition, age)
+        self._log(transition, now)
         return self._efforts if transition is Transition.TRY else None
 
-    def _log(self, transition: Transition, age: float) -> None:
+    def _log(self, transition: Transition, now: float) -> None:
         topic, log = self._topic, self._node.get_logger()
+        silence = self._takeover.silence(topic, now)
         if transition is Transition.TRY:
-            log.warning(f"no {topic} for {1e3 * age:.0f} ms; the arm comes to rest from here")
+            log.warning(f"{silence}; the arm comes to rest from here")
         elif transition is Transition.RETURN:
             log.warning(f"{topic} came back in time and is followed again; standing by")
         elif transition is Transition.TAKE_OVER:
-            log.error(
-                f"no {topic} for {1e3 * age:.0f} ms; taken over: the arm comes to rest and is held"
-            )
+            log.error(f"{silence}; taken over: the arm comes to rest and is held")
         elif transition is Transition.STAND_BY:
             log.info(f"standing by: another node commands {topic}")
         elif transition is Transition.YIELD:

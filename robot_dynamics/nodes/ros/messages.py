@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 answered state, which our own nodes prefer."""
 
 EXTERNAL_TOPIC = "external_effort"
+THRESHOLD_TOPIC = f"{EXTERNAL_TOPIC}/threshold"
 """External efforts that controller_node observes."""
 
 HARDWARE_TOPIC = "forward_effort_controller/commands"
@@ -217,6 +218,41 @@ class JointReader:
         if len(self._senders) < 64:  # more lists of names than publishers are a fault
             self._senders[names] = sender
         return sender
+
+
+STUCK = 50
+"""States with one stamp, from the first one on, after which the stamp is no time of measurement."""
+
+
+class StampCheck:
+    """Ignores stamps that have never advanced, as of a driver that sets a constant one.
+
+    A clock that stands still later, as of a paused simulation, is one all the same.
+
+    Args:
+        topic: For the log.
+        warn: Logs a warning.
+    """
+
+    def __init__(self, topic: str, warn: Callable[[str], object]) -> None:
+        self._topic, self._warn = topic, warn
+        self._first, self._count, self._advances = 0, 0, False
+
+    def usable(self, stamp: int) -> int:
+        """Return the stamp of a state, ns; 0 if only the time of its arrival is known."""
+        if self._advances:
+            return stamp
+        if stamp != self._first:
+            self._advances = self._first != 0
+            self._first, self._count = stamp, 0
+            return stamp
+        self._count += stamp != 0
+        if self._count == STUCK:
+            self._warn(
+                f"{self._topic} always have the stamp {stamp / NS_PER_S:g} s; they count from "
+                "their arrival"
+            )
+        return 0 if self._count >= STUCK else stamp
 
 
 def stamp_of(msg: JointState | JointValues) -> int:

@@ -18,6 +18,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control import Load, Model
+from robot_dynamics.control.collision import Collision
 from robot_dynamics.control.load import check_load
 from robot_dynamics.control.transitions import LowPass
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -83,6 +84,18 @@ class ModelParameters(LoopParameters):
     )
     load_ramp: float = parameter(
         0.5, "Duration of the ramp to another payload or gravity, s", low=0.0, high=60.0
+    )
+
+
+@dataclass(frozen=True)
+class ObserverParameters:
+    """Parameters of the observer of external efforts; see `control.collision`."""
+
+    gain: float = parameter(
+        Collision.gain,
+        "Reciprocal of the time constant of external efforts, 1/s",
+        low=1.0,
+        high=1000.0,
     )
 
 

@@ -33,7 +33,14 @@ PARAMETERS = (
     *("rotor", "model_body", "model_gravity", "model_rotor", "kp", "kd", "ki", "i_clamp"),
     *("bandwidth", "damping_ratio", "limit", "effort_rate", "every", "sensor_delay"),
     *("command_delay", "deviation", "resolution", "last", "q", "qd", "load", "offset"),
-    *("task_root", "task_damping", "task_mobility", "task_largest", "task_numbers"),
+    *(
+        "task_root",
+        "task_damping",
+        "task_mobility",
+        "task_largest",
+        "task_numbers",
+        "task_returning",
+    ),
     *("model_viscous", "model_coulomb", "model_width"),
 )
 """Parameters of a batch: one row per member, or one for all. Those of the last two lines belong to

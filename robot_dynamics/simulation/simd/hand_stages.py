@@ -13,7 +13,13 @@ from robot_dynamics.control.friction import Friction, FrictionRows, friction_eff
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import FRAME, ROOT
-from robot_dynamics.control.task_space import CONSISTENT, TaskNumbers, input_shapes, task_equations
+from robot_dynamics.control.task_space import (
+    CONSISTENT,
+    RETURN_SHAPES,
+    TaskNumbers,
+    input_shapes,
+    task_equations,
+)
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_jacobian, frame_jacobian_derivative, frame_pose
@@ -91,7 +97,9 @@ class HandStructure:
     def sizes(self) -> dict[str, int]:
         """Parameters of a law in task space and their numbers of entries."""
         matrices = dict.fromkeys(map("task_{}".format, SETTINGS), 36 if self.dense else 6)
-        return {**matrices, "task_largest": 6, "task_numbers": len(TaskNumbers._fields)}
+        returning = RETURN_SHAPES["returning"][0]
+        numbers = {"task_numbers": len(TaskNumbers._fields), "task_returning": returning}
+        return {**matrices, "task_largest": 6, **numbers}
 
     def matrix(self, entries: Array) -> Array:
         """Return a matrix of its parameter, shape (6, 6)."""
@@ -102,7 +110,7 @@ def _inputs(model: Model, task: Task) -> dict[str, Array]:
     """Return the inputs of a law by name, with the diagonal root of a diagonal stiffness."""
     n = model.dynamics.robot.dof
     inputs = task.inputs(model, Measured(np.zeros(n), np.zeros(n)))
-    found = dict(zip(input_shapes(n), inputs, strict=False))
+    found = dict(zip({**input_shapes(n), **RETURN_SHAPES}, inputs, strict=False))
     stiffness = found["root"] @ found["root"].T
     if not _beside_diagonal(stiffness):
         found["root"] = np.diag(np.sqrt(np.diag(stiffness)))
@@ -122,6 +130,7 @@ def task_parameters(model: Model, task: Task, structure: HandStructure) -> dict[
         **{f"task_{name}": np.asarray(flat(found[name])) for name in SETTINGS},
         "task_largest": np.asarray(found["largest"]),
         "task_numbers": found["numbers"],
+        "task_returning": found["returning"],
         "model_viscous": np.broadcast_to(friction.viscous, (n,)),
         "model_coulomb": np.broadcast_to(friction.coulomb, (n,)),
         "model_width": np.broadcast_to(
@@ -252,6 +261,7 @@ class SymbolicTask:
             "posture": self.posture,
             "numbers": x["task_numbers"],
             "rotor": x["model_rotor"],
+            "returning": x["task_returning"],
         }
         found = task_equations(self.arm, mode, how.projector, inputs)
         tau, qd = found["effort"], found["velocity"]

@@ -52,6 +52,18 @@ def test_it_takes_over_once_commands_have_stopped_for_as_long_as_allowed():
     assert loop.run(1000, commanded=False) == []
 
 
+def test_its_reason_counts_from_the_last_command_before_the_trial():
+    """A command that comes on trial ends no silence: it had been said to last 0 ms."""
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    assert loop.run(32, commanded=False) == [Transition.TRY]
+    assert loop.takeover.silence("/effort_command", 0.132) == "no /effort_command for 32 ms"
+    loop.run(147, commanded=False)
+    loop.run(1, commanded=True)
+    assert loop.run(5, commanded=False) == [Transition.TAKE_OVER]
+    assert loop.takeover.silence("/effort_command", 0.28) == "only 1 /effort_command for 180 ms"
+
+
 def test_it_takes_over_only_while_states_arrive():
     loop = Cycles()
     loop.run(100, commanded=True)

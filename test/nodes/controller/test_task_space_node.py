@@ -9,11 +9,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.task_settings import HandMobility
 from robot_dynamics.nodes.ros.hand_messages import pose_from_msg, pose_msg, twist_msg
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose
@@ -50,6 +53,7 @@ class Arm:
                 (PoseStamped, "target_pose"),
                 (TwistStamped, "target_twist"),
                 (WrenchStamped, "target_wrench"),
+                (WrenchStamped, "force_torque"),
             )
         }
         wait_for(lambda: self.poses, "a pose of the hand")
@@ -78,11 +82,11 @@ class Arm:
             self.targets["target_twist"].publish(twist_msg(frame, self.now, np.array(twist)))
             time.sleep(period)
 
-    def exert(self, force, frame=""):
+    def exert(self, force, frame="", topic="target_wrench"):
         msg = WrenchStamped()
         msg.header.frame_id = frame
         msg.wrench.force.x, msg.wrench.force.y, msg.wrench.force.z = force
-        self.targets["target_wrench"].publish(msg)
+        self.targets[topic].publish(msg)
 
     def reaches(self, pose, frame="", goal=None, within=0.005):
         """Move the hand to a pose, by default in the root link, and wait until it is there."""
@@ -135,6 +139,24 @@ def test_the_hand_is_held_where_it_was(arm):
     wait_for(lambda: arm.errors, "an error of the hand")
 
 
+def test_its_default_stiffness_is_that_of_the_bandwidth_at_the_rate_of_the_node(arm):
+    """And not that of the slow states which a controller assumes before the first one."""
+    found = arm.peer.listen(DiagnosticArray, "/diagnostics")
+
+    def stiffness():
+        for status in (status for msg in found for status in msg.status if status.name == NODE):
+            for entry in status.values:
+                if entry.key == "stiffness (N/m and N m/rad)":
+                    return [float(x) for x in entry.value.split(", ")]
+        return None
+
+    wait_for(stiffness, "diagnostics")
+    fastest = Tuner(DYNAMICS).bandwidth(np.inf, 1.0, Sampling.of(1.0 / RATE))
+    assert fastest > 50.0  # rad/s; 7 for the slow states
+    expected = HandMobility(DYNAMICS, HAND).defaults(20.0, fastest).stiffness.diagonal()
+    assert stiffness() == pytest.approx(expected, rel=1e-3)  # diagnostics have 6 digits
+
+
 def test_a_pose_is_reached_in_the_frame_that_names_it(arm):
     begin, start = arm.mark, arm.rests()
     goal = Pose(start.rotation, start.translation + [0.0, 0.05, 0.05])
@@ -171,6 +193,53 @@ def test_a_wrench_pushes_a_free_direction_and_ends(arm):
         lambda: np.abs(arm.pose.translation - start.translation).max() < 2.0 * STILL,
         "the end of the push",
     )
+
+
+def test_a_wrench_that_the_joints_cannot_exert_is_refused_with_the_share_that_they_can(arm):
+    begin, start = arm.mark, arm.rests()
+    for _ in range(3):
+        arm.exert([0.0, 0.0, -1000.0])
+    arm.node.wait_for_log("target_wrench is ignored: with gravity it takes ", begin)
+    line = next(line for line in arm.node.log[begin:].splitlines() if "with gravity" in line)
+    J, g = DYNAMICS.jacobian(np.array(START), HAND), DYNAMICS.gravity(np.array(START))
+    tau = -1000.0 * J[2]
+    limit = ROBOT.limits.effort
+    i = int(np.argmax(np.abs(tau + g) - limit))
+    acts = np.abs(tau) > 1e-3
+    most = 100.0 * ((limit - np.sign(tau) * g)[acts] / np.abs(tau[acts])).min()
+    assert f"N m of joint '{ROBOT.joint_names[i]}', whose limit is {limit[i]:.3g} N m; in " in line
+    share = float(line.split("in this pose ")[1].split(" %")[0])
+    assert share == pytest.approx(most, rel=0.1)  # the pose is near that of the start
+    assert np.abs(arm.rests().translation - start.translation).max() < 5.0 * STILL
+    assert arm.node.log[begin:].count("is ignored") == 1
+
+
+def test_a_measured_wrench_gives_way_in_directions_of_force_and_its_end_is_reported(arm):
+    begin, start = arm.mark, arm.rests()
+    arm.use(task__controlled=["force", *["motion"] * 5], task__force_feedback=True)
+    arm.node.wait_for_log("no force_torque for 0.1 s: the hand presses without feedback", begin)
+    arm.exert([5.0, 0.0, 0.0], "upper_arm_link", "force_torque")
+    arm.node.wait_for_log(
+        "force_torque is ignored: frame 'upper_arm_link' moves against 'tool0'", begin
+    )
+
+    def gives_way():  # a push along x, given in the axes of the hand
+        force = arm.pose.rotation.T @ [8.0, 0.0, 0.0]
+        arm.exert(force.tolist(), HAND, "force_torque")
+        return arm.pose.translation[0] > start.translation[0] + 0.02
+
+    wait_for(gives_way, "the hand to give way")
+    arm.node.wait_for_log("force_torque comes: the force is controlled by it", begin)
+    assert np.abs((arm.pose.translation - start.translation)[1:]).max() < 5.0 * STILL
+    arm.rests()
+    assert arm.node.log[begin:].count("presses without feedback") == 2
+    reason = arm.peer.set_parameters(NODE, {"task.force_proportional": 2.0}).reason
+    assert reason == (
+        "task.force_proportional is 2 and integral 0.25, with which a stiff contact oscillates; "
+        "keep 0.5 proportional + integral below 1"
+    )
+    arm.use(task__controlled=["motion"] * 6, task__force_feedback=False)
+    arm.reaches(start)
 
 
 def turn(w=1.0, x=0.0, position=0.0, frame=""):

@@ -17,7 +17,9 @@ from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
+    STUCK,
     JointReader,
+    StampCheck,
     duration_msg,
     nanoseconds,
     time_msg,
@@ -226,3 +228,17 @@ def test_a_message_that_came_out_of_order_is_refused_and_a_clock_that_was_set_is
     assert reader.position[0] == 5.0
     reader.read(state(0.0, 6.0))  # no stamp at all
     assert reader.position[0] == 6.0
+
+
+def test_a_stamp_that_never_advances_is_no_time_and_is_reported_once():
+    lines = []
+    check = StampCheck("joint_states", lines.append)
+    found = [check.usable(12_500_000_000) for _ in range(3 * STUCK)]
+    assert found == [12_500_000_000] * STUCK + [0] * (2 * STUCK)
+    assert lines == ["joint_states always have the stamp 12.5 s; they count from their arrival"]
+    advanced = [check.usable(13_000_000_000), *(check.usable(13_000_000_000) for _ in range(99))]
+    assert advanced == [13_000_000_000] * 100  # a clock that was stopped is a clock all the same
+    assert len(lines) == 1
+    unstamped = StampCheck("joint_states", lines.append)
+    assert not any(unstamped.usable(0) for _ in range(100))
+    assert len(lines) == 1
