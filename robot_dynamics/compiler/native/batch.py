@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.entry import native_entry as python
 from robot_dynamics.compiler.native.entry.entry_code import EntryWriter, Extent, entry_functions
-from robot_dynamics.compiler.native.ir import Code, SimdType, argument
+from robot_dynamics.compiler.native.ir import REALIGNED, Code, SimdType, argument
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
 from robot_dynamics.compiler.native.trigonometry import arctangent, exact_functions, sine_cosine
@@ -288,7 +288,7 @@ class BatchWriter:
                 SampleRows(code, lanes, argument(name), results[name]).store(values)
         code.do("ret i1 false")
         parameters = ", ".join(f"i64 {name}" for name in self._parameters())
-        return code.function(f"define internal i1 @block({parameters})", 'noinline "stackrealign"')
+        return code.function(f"define internal i1 @block({parameters})", f"noinline {REALIGNED}")
 
     def _remainder(self) -> str:
         """Write the function for fewer samples than a block, beside the arrays."""

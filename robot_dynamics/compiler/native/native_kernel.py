@@ -52,8 +52,8 @@ _NODES_FOR_LEVEL_1 = 6_000
 # LLVM's scheduler takes one sample for one region and begins the entries of a matrix far ahead of
 # their end, which keeps a tenth more values on the stack; another 5 % lie there if results are
 # written at the end. So many operations are 5 to 15 % faster in the order of the equations, each
-# result written when it is known, but not long chains (vectors) or what waits for divisions. Of many
-# samples, each value takes a register and up to a quarter fewer are spilled: all but what waits.
+# result written when it is known, but not long chains (vectors) or what waits for divisions. Of
+# many samples, each value takes a register, and a quarter fewer are spilled: all but what waits.
 _NODES_UNSCHEDULED = 1_000
 
 
