@@ -335,6 +335,8 @@ class _Builder:
             _log.debug("compiled %s, %s: %d bytes", self.program.name, what, len(code))
             if name:
                 cache.store(name, about, code)
+        if native_entry.available() and native_entry.beside_of(about["inputs"]):
+            symbols = [*symbols, "beside"]
         return about, llvm.Loaded(code, symbols, imports)
 
 

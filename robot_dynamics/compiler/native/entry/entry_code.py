@@ -146,7 +146,7 @@ def _finish(entry: EntryWriter, arrays: list[str], outputs: Mapping[str, Shape])
         code.do(f"call void @Py_DecRef(i64 {array})")
     code.do("br label %slow")
     code.label("slow")
-    arguments = "i64 %self, i64 %args, i64 %nargs, i64 %kwnames"
+    arguments = ENTRY_PARAMETERS
     following, none = entry.object("next"), entry.object("none")
     code.branch(code.equal("i64", following, none), "python", "following")
     code.label("following")
@@ -176,13 +176,17 @@ def _finish(entry: EntryWriter, arrays: list[str], outputs: Mapping[str, Shape])
         slots,
         *entry.constants,
         _find_keywords(code.typed_pointers),
-        code.function(f"define i64 @call({arguments})"),
+        code.function(f"define i64 @beside({arguments}, i64 %found)")
+        if entry.own
+        else code.function(f"define i64 @call({arguments})"),
+        *([entry.call_function()] if entry.own else []),
     ]
 
 
 # -- the pieces that they are written from ------------------------------------------------------
 
 
+ENTRY_PARAMETERS = "i64 %self, i64 %args, i64 %nargs, i64 %kwnames"
 TYPE_NUMBER = {"double": 12, "float": 11}  # NPY_DOUBLE, NPY_FLOAT
 
 
@@ -212,6 +216,7 @@ class EntryWriter:
         self.count = "0"  # N of a batch
         self.scratch = code.stack("i64", python.MOST_DIMENSIONS)  # dimensions of a new array
         self.places = "%args"  # address of the arguments, one after the other
+        self.own = 0  # sum of the inputs of `BESIDE` that the kernel has
         self.alone = "false"  # i1: the caller wants a single thread
         self.made: list[str] = []  # arrays
         self.failures: list[tuple[str, list[str]]] = []  # label, and what to drop there
@@ -222,57 +227,47 @@ class EntryWriter:
         """Find the arguments of a call, and return `out` or None.
 
         A kernel takes its inputs in order. The entry of a method (`self` is the object `method`)
-        takes those of `BESIDE` by keyword; a call with others of them goes on to the entry that
-        the method's table has for it.
+        takes those of `BESIDE` by keyword: its table says where the code for a combination of them
+        begins, with the keywords found, and what that is bound to.
         """
         code, none = self.code, self.object("none")
+        self.own = python.beside_of(inputs)
+        if self.own:
+            return self._find_beside(inputs)
         found = code.stack("i64", len(python.KEYWORDS))
-        gathered = code.stack("i64", max(1, len(inputs)))
-        values = {name: 8 * k for k, name in enumerate(python.KEYWORDS)}
-        own = sum(bit for name, bit in python.BESIDE.items() if name in inputs)
         code.branch(code.equal("i64", "%kwnames", "0"), "positional", "keywords")
         code.label("keywords")
-        for offset in values.values():
-            code.store("i64", "0", found, offset)
-        arguments = f"i64 %args, i64 %nargs, i64 %kwnames, i64 {found}"
-        known = code.let(f"call i64 @find_keywords({arguments})")
-        self.require(code.let(f"icmp ne i64 {known}, 0"))
-        threads = code.load("i64", found, values["threads"])
-        one = code.equal("i64", threads, self.object("one"))
-        default = code.equal("i64", threads, "0")  # Python says what is no number of threads
-        self.require(code.let(f"or i1 {default}, {one}"))
-        given = code.load("i64", found, values["out"])
-        given = code.let(f"select i1 {code.equal('i64', given, '0')}, i64 {none}, i64 {given}")
-        beside = "0"
-        for name, bit in python.BESIDE.items():
-            present = code.let(f"icmp ne i64 {code.load('i64', found, values[name])}, 0")
-            bits = code.let(f"select i1 {present}, i64 {bit}, i64 0")
-            beside = code.let(f"or i64 {beside}, {bits}")
-        frame = code.load("i64", found, values["frame"])
+        self._find_keywords(found)
+        out, one, beside, frame = self._found(found)
         code.do("br label %keywords.found")
         code.label("keywords.found")
-        code.do("br label %found")
+        code.branch(code.equal("i64", beside, "0"), "usual", "method")
+        code.label("method")
+        self.require(code.equal("i64", "%self", self.object("method")))
+        self._go_on(beside, found)
+        code.label("usual")
+        self.require(code.equal("i64", frame, "0"))
+        code.do("br label %keywords.taken")
+        code.label("keywords.taken")
+        code.do("br label %arguments")
         code.label("positional")
-        code.do("br label %found")
-        code.label("found")
-        out = code.let(f"phi i64 [ {given}, %keywords.found ], [ {none}, %positional ]")
-        self.alone = code.let(f"phi i1 [ {one}, %keywords.found ], [ false, %positional ]")
-        beside = code.let(f"phi i64 [ {beside}, %keywords.found ], [ 0, %positional ]")
-        frame = code.let(f"phi i64 [ {frame}, %keywords.found ], [ 0, %positional ]")
-        if not own:
-            code.branch(code.equal("i64", beside, "0"), "usual", "method")
-            code.label("method")
-            self.require(code.equal("i64", "%self", self.object("method")))
-            self._go_on(beside)
-            code.label("usual")
-            self.require(code.equal("i64", frame, "0"))
-            self.require(code.equal("i64", "%nargs", str(len(inputs))))
-            return out
+        code.do("br label %arguments")
+        code.label("arguments")
+        out = code.let(f"phi i64 [ {out}, %keywords.taken ], [ {none}, %positional ]")
+        self.alone = code.let(f"phi i1 [ {one}, %keywords.taken ], [ false, %positional ]")
+        self.require(code.equal("i64", "%nargs", str(len(inputs))))
+        return out
+
+    def _find_beside(self, inputs: Mapping[str, Shape]) -> str:
+        """Find arguments, with keywords that are in `%found` already."""
+        code = self.code
+        gathered = code.stack("i64", len(inputs))
+        out, self.alone, beside, frame = self._found("%found")
         code.branch(code.equal("i64", "%self", self.object("method")), "method", "kernel")
         code.label("method")
-        code.branch(code.equal("i64", beside, str(own)), "gather", "others")
+        code.branch(code.equal("i64", beside, str(self.own)), "gather", "others")
         code.label("others")
-        self._go_on(beside)
+        self._go_on(beside, "%found")
         code.label("gather")
         motion = [name for name in inputs if name not in python.BESIDE]
         self.require(code.equal("i64", "%nargs", str(len(motion))))
@@ -281,7 +276,7 @@ class EntryWriter:
             if name in motion:
                 value = code.load("i64", "%args", 8 * motion.index(name))
             else:
-                value = code.load("i64", found, values[name])
+                value = code.load("i64", "%found", 8 * python.KEYWORDS.index(name))
             if name == "payload":
                 last = self.object("last")
                 self.require(code.equal("i64", value, code.load("i64", last)))
@@ -300,14 +295,61 @@ class EntryWriter:
         self.places = code.let(f"phi i64 [ {gathered}, %gathered ], [ %args, %in_order ]")
         return out
 
-    def _go_on(self, beside: str) -> None:
-        """Return what the entry for other inputs beside the motion returns."""
+    def _find_keywords(self, found: str) -> None:
+        """Store the values of keywords; there are some, all known."""
+        for k in range(len(python.KEYWORDS)):
+            self.code.store("i64", "0", found, 8 * k)
+        arguments = f"i64 %args, i64 %nargs, i64 %kwnames, i64 {found}"
+        known = self.code.let(f"call i64 @find_keywords({arguments})")
+        self.require(self.code.let(f"icmp ne i64 {known}, 0"))
+
+    def _found(self, found: str) -> tuple[str, str, str, str]:
+        """`out` or None, whether the caller wants one thread, the sum of `BESIDE`, and `frame`."""
+        code, none = self.code, self.object("none")
+
+        def value(name: str) -> str:
+            return code.load("i64", found, 8 * python.KEYWORDS.index(name))
+
+        threads, given = value("threads"), value("out")
+        one = code.equal("i64", threads, self.object("one"))
+        default = code.equal("i64", threads, "0")  # Python says what is no number of threads
+        self.require(code.let(f"or i1 {default}, {one}"))
+        out = code.let(f"select i1 {code.equal('i64', given, '0')}, i64 {none}, i64 {given}")
+        beside = "0"
+        for name, bit in python.BESIDE.items():
+            present = code.let(f"icmp ne i64 {value(name)}, 0")
+            bits = code.let(f"select i1 {present}, i64 {bit}, i64 0")
+            beside = code.let(f"or i64 {beside}, {bits}")
+        return out, one, beside, value("frame")
+
+    def _go_on(self, beside: str, found: str) -> None:
+        """Return what the code for other inputs beside the motion returns."""
         code = self.code
-        offset = code.let(f"shl i64 {beside}, 3")
-        other = code.load("i64", code.let(f"add i64 {self.object('table')}, {offset}"))
-        self.require(code.let(f"icmp ne i64 {other}, 0"))
-        arguments = f"i64 {other}, i64 %args, i64 %nargs, i64 %kwnames"
-        code.do(f"ret i64 {code.let(f'call i64 @PyObject_Vectorcall({arguments})')}")
+        row = code.let(f"add i64 {self.object('table')}, {code.let(f'shl i64 {beside}, 4')}")
+        there, bound = code.load("i64", row), code.load("i64", row, 8)
+        self.require(code.let(f"icmp ne i64 {there}, 0"))
+        function = code.at(there, f"i64 ({', '.join(['i64'] * 5)})").rpartition(" ")[2]
+        values = f"i64 {bound}, i64 %args, i64 %nargs, i64 %kwnames, i64 {found}"
+        code.do(f"ret i64 {code.let(f'call i64 {function}({values})')}")
+
+    def call_function(self) -> str:
+        """Write `call` for code whose entry begins with the keywords found."""
+        code = Code(self.code.typed_pointers)
+        entry = EntryWriter(code, self.lanes.scalar)
+        found = code.stack("i64", len(python.KEYWORDS))
+        code.branch(code.equal("i64", "%kwnames", "0"), "none", "some")
+        code.label("none")
+        for k in range(len(python.KEYWORDS)):
+            code.store("i64", "0", found, 8 * k)
+        code.do("br label %known")
+        code.label("some")
+        entry._find_keywords(found)
+        code.do("br label %known")
+        code.label("known")
+        code.do(f"ret i64 {code.let(f'call i64 @beside({ENTRY_PARAMETERS}, i64 {found})')}")
+        code.label("slow")
+        code.do(f"ret i64 {code.let(f'call i64 @PyObject_Vectorcall({ENTRY_PARAMETERS})')}")
+        return code.function(f"define i64 @call({ENTRY_PARAMETERS})")
 
     # -- checks ---------------------------------------------------------------------------------
 

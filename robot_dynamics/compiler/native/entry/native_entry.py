@@ -22,7 +22,7 @@ import sysconfig
 import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
@@ -45,6 +45,12 @@ MOST_DIMENSIONS = 64  # of any array of NumPy
 
 BESIDE = {"wrench": 1, "payload": 2, "gravity": 4}
 """Inputs that methods take by keyword, each with its bit in the number of their combination."""
+
+
+def beside_of(inputs: Iterable[str]) -> int:
+    """The sum of the inputs of `BESIDE` among those of a kernel."""
+    return sum(bit for name, bit in BESIDE.items() if name in inputs)
+
 
 KEYWORDS = (*BESIDE, "frame", "out", "threads")
 
@@ -258,7 +264,7 @@ def builtin_function(
     behind = _Behind(unusual)
     behind.kept = code, results, place  # type: ignore[attr-defined]  # live as long as the function
     addresses = {name: id(value) for name, value in objects.items()}
-    addresses |= place.addresses(behind) if place else {}
+    addresses |= place.addresses(code, behind) if place else {}
     slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
     slots[:] = [addresses.get(name, 0) for name in OBJECTS]
     return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
@@ -312,11 +318,10 @@ class Entries:
     def add(self, name: str, beside: int, entry: Callable[..., Any]) -> None:
         """Add one, which stays: it may be running whenever another one is added."""
         self._entries[name, beside] = entry
-        self.table(name)[beside] = id(entry)
 
     def table(self, name: str) -> Any:
-        """The addresses of the entries of a method, by combination."""
-        return self._tables.setdefault(name, (ctypes.c_int64 * 2 ** len(BESIDE))())
+        """Where the code of a method's entries begins and what it is bound to, by combination."""
+        return self._tables.setdefault(name, (ctypes.c_int64 * 2 ** (len(BESIDE) + 1))())
 
     def remember(self, load: object, numbers: object) -> None:
         """Let entries take these numbers for this load."""
@@ -338,18 +343,23 @@ class MethodPlace:
     Args:
         entries: Those of the object.
         name: Of the method.
+        beside: Sum of the inputs of `BESIDE` that the entry takes.
         frame: Its argument `frame`, or None.
     """
 
     entries: Entries
     name: str
+    beside: int
     frame: str | None
 
-    def addresses(self, behind: object) -> dict[str, int]:
-        """What the code compares with, for an entry that is bound to `behind`."""
-        table = ctypes.addressof(self.entries.table(self.name))
+    def addresses(self, code: Loaded, behind: object) -> dict[str, int]:
+        """Enter code that is bound to `behind`; returns what it compares with."""
+        table = self.entries.table(self.name)
+        start = code.address("beside" if self.beside else "call")
+        table[2 * self.beside : 2 * self.beside + 2] = [start, id(behind)]
         frame = 0 if self.frame is None else id(self.frame)
-        return {"method": id(behind), "place": frame, "table": table, "last": self.entries.last}
+        found = {"method": id(behind), "place": frame, "last": self.entries.last}
+        return {**found, "table": ctypes.addressof(table)}
 
 
 _entered: weakref.WeakSet[Any] = weakref.WeakSet()  # objects with entries
@@ -394,7 +404,7 @@ def enter(thing: Any, name: str, kernel: Kernel, frame: str | None = None) -> No
     Entries for inputs of `BESIDE` stand behind the one without, once there is one.
     """
     method, entries = _methods[name], entries_of(thing)
-    beside = sum(bit for beside, bit in BESIDE.items() if beside in kernel.inputs)
+    beside = beside_of(kernel.inputs)
     if getattr(type(thing), name, None) is not method:
         return
     entry = entries.entry(name, beside)
@@ -403,7 +413,7 @@ def enter(thing: Any, name: str, kernel: Kernel, frame: str | None = None) -> No
             name + _signature(method),
             inspect.getdoc(method) or "",
             functools.partial(method, thing),
-            MethodPlace(entries, name, frame),
+            MethodPlace(entries, name, beside, frame),
         )
         if entry is None:
             return
