@@ -1,4 +1,4 @@
-"""What a core can do at most, measured: its peak of operations, and its bandwidth of memory."""
+"""Rates of a core at most, measured: its peak of operations, and its bandwidth of memory."""
 
 from __future__ import annotations
 

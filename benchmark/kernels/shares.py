@@ -1,4 +1,4 @@
-"""What share of a core's peak, and of its bandwidth of memory, the kernels of a robot reach."""
+"""Shares of a core's peak, and of its bandwidth of memory, that the kernels of a robot reach."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Arguments:
 
 
 def in_columns(shapes: Mapping[str, Shape], arrays: Sequence[Array]) -> bool:
-    """Whether samples lie side by side in memory, the entries of all batches in columns.
+    """Return whether samples lie side by side in memory, all entries of batches in columns.
 
     A column of an entry is contiguous, such as one of the transpose of an array (n, N). Columns of
     vectors may lie apart, as those of a slice do. What can be taken as rows, is.

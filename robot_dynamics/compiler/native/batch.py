@@ -423,7 +423,7 @@ class BatchWriter:
 
         memory = [x.extent for x in checked]
         functions = entry_functions(entry, out, self.outputs, compute, memory)
-        return [self._run(limits.release), self._spread(), *functions]
+        return [self._run(limits.release), self._replicate(), *functions]
 
     def _spare(self, code: Code) -> list[str]:
         """Reserve a block for every input, for one sample that stands for all; "" where none is."""
@@ -434,8 +434,8 @@ class BatchWriter:
     def _input(self, entry: EntryWriter, number: int, shape: Shape, spare: str) -> _Checked:
         """Require a good array, of as many samples as those before or of a single one."""
         code, lanes, size = entry.code, self.lanes, math.prod(shape)
-        many, one, turned, spread, ready = (
-            code.fresh(x) for x in ("many", "one", "turned", "spread", "ready")
+        many, one, turned, replicated, ready = (
+            code.fresh(x) for x in ("many", "one", "turned", "replicated", "ready")
         )
         alone = spare and not (self.columns and len(shape) > 1)  # whose order is another one
         array = code.load("i64", entry.places, 8 * number)
@@ -477,14 +477,14 @@ class BatchWriter:
         entry.require(code.equal("i32", ndim, str(len(shape))))
         entry.check_shape(dimensions, shape)
         self._require_flag(entry, flags, python.C_CONTIGUOUS)
-        code.do(f"call void @spread(i64 {spare}, i64 {data}, i64 {size})")
-        code.do(f"br label %{spread}")
-        code.label(spread)
+        code.do(f"call void @replicate(i64 {spare}, i64 {data}, i64 {size})")
+        code.do(f"br label %{replicated}")
+        code.label(replicated)
         code.do(f"br label %{ready}")
         code.label(ready)
 
         def either(of_many: str, of_one: str) -> str:
-            return code.let(f"phi i64 [ {of_many}, %{turned} ], [ {of_one}, %{spread} ]")
+            return code.let(f"phi i64 [ {of_many}, %{turned} ], [ {of_one}, %{replicated} ]")
 
         entry.count = either(count, entry.count)
         place = Extent(either(data, spare), either(extent, "0"))
@@ -508,8 +508,8 @@ class BatchWriter:
         code.do(f"ret i64 {done}")
         return code.function(f"define internal i64 @run({_typed(values)})", "noinline")
 
-    def _spread(self) -> str:
-        """Write `spread`: `size` numbers of one sample as W samples."""
+    def _replicate(self) -> str:
+        """Write `replicate`: `size` numbers of one sample as W samples."""
         code, lanes = self._code(), self.lanes
         code.branch(code.equal("i64", "%size", "0"), "finished", "before")
         code.label("before")
@@ -531,7 +531,7 @@ class BatchWriter:
         code.branch(code.let("icmp ult i64 %i.next, %size"), "next", "finished")
         code.label("finished")
         code.do("ret void")
-        signature = "define internal void @spread(i64 %target, i64 %source, i64 %size)"
+        signature = "define internal void @replicate(i64 %target, i64 %source, i64 %size)"
         return code.function(signature, "noinline")
 
 

@@ -136,8 +136,9 @@ class NativeKernel(Kernel):
         text: str,
         unusual: Callable[..., Results],
         place: native_entry.MethodPlace | None = None,
+        alone: bool = False,
     ) -> Callable[..., Results]:
-        about = signature, text, "double", unusual, self.results_class, place
+        about = signature, text, "double", unusual, self.results_class, place, alone
         return builtin_function(self._code, *about)
 
     def native_entry(
@@ -145,12 +146,14 @@ class NativeKernel(Kernel):
         signature: str,
         text: str,
         unusual: Callable[..., Results],
+        *,
         place: native_entry.MethodPlace | None = None,
+        alone: bool = False,
     ) -> Callable[..., Results] | None:
         """See `Kernel.native_entry`."""
         if not native_entry.available():
             return None
-        return self._entry_of(signature, text, unusual, place)
+        return self._entry_of(signature, text, unusual, place, alone)
 
     def _by_entry(self, arrays: tuple[Any, ...], out: Any, threads: int | None) -> Results | None:
         """Make arrays of the arguments and call the entries on them; None if they decline."""

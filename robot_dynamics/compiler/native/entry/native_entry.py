@@ -58,6 +58,7 @@ KEYWORDS = (*BESIDE, "frame", "out", "threads")
 OBJECTS = (
     *("ndarray", "descr", "none", "one", "tuple", "list", "results", "remembered", *KEYWORDS),
     "next",  # an entry to try before the Python function, or None
+    "alone",  # what an entry is bound to that does not try it, or 0
     # Of the entry that takes the place of a method, else 0: what it is bound to, its frame, the
     # addresses of `Methods.tables` and `Methods.last`
     *("method", "place", "table", "last"),
@@ -235,6 +236,7 @@ def builtin_function(
     unusual: Callable[..., Any],
     results: type | None = None,
     place: MethodPlace | None = None,
+    alone: bool = False,
 ) -> Callable[..., Any]:
     """Make the entry `call` of loaded code a function of Python.
 
@@ -246,6 +248,7 @@ def builtin_function(
         unusual: Takes the calls that the entry does not.
         results: Named tuple of several outputs.
         place: Of the method whose place it takes.
+        alone: Try no other entry before the Python function.
     """
     if not code.kept:
         code.kept += [None] * max(REMEMBERED)
@@ -265,6 +268,7 @@ def builtin_function(
     behind.kept = code, results, place  # type: ignore[attr-defined]  # live as long as the function
     addresses = {name: id(value) for name, value in objects.items()}
     addresses |= place.addresses(code, behind) if place else {}
+    addresses["alone"] = id(behind) if alone else 0
     slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
     slots[:] = [addresses.get(name, 0) for name in OBJECTS]
     return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
@@ -413,7 +417,7 @@ def enter(thing: Any, name: str, kernel: Kernel, frame: str | None = None) -> No
             name + _signature(method),
             inspect.getdoc(method) or "",
             functools.partial(method, thing),
-            MethodPlace(entries, name, beside, frame),
+            place=MethodPlace(entries, name, beside, frame),
         )
         if entry is None:
             return
