@@ -406,9 +406,15 @@ class BatchWriter:
         spare = self._spare(code)
         out = entry.find_arguments(self.inputs)
         entry.count = "-1"
+        arrays = [code.load("i64", entry.places, 8 * k) for k in range(len(self.inputs))]
+        ndims = [entry.check_array(array, 0) for array in arrays]
+        some = "false"  # is a batch
+        for ndim, shape in zip(ndims, self.inputs.values(), strict=True):
+            some = code.let(f"or i1 {some}, {code.equal('i32', ndim, str(len(shape) + 1))}")
+        entry.require(some)
         checked = [
-            self._input(entry, k, shape, place)
-            for k, (shape, place) in enumerate(zip(self.inputs.values(), spare, strict=True))
+            self._input(entry, *each)
+            for each in zip(arrays, ndims, self.inputs.values(), spare, strict=True)
         ]
         entry.require(code.let(f"icmp sgt i64 {entry.count}, 0"))
         most = code.let(f"select i1 {entry.alone}, i64 {limits.alone}, i64 {limits.threads}")
@@ -431,15 +437,15 @@ class BatchWriter:
         fits = sum(counts) * self.lanes.bytes <= _MOST_STACK_BYTES
         return [code.stack(self.lanes.scalar, count) if fits else "" for count in counts]
 
-    def _input(self, entry: EntryWriter, number: int, shape: Shape, spare: str) -> _Checked:
+    def _input(
+        self, entry: EntryWriter, array: str, ndim: str, shape: Shape, spare: str
+    ) -> _Checked:
         """Require a good array, of as many samples as those before or of a single one."""
         code, lanes, size = entry.code, self.lanes, math.prod(shape)
         many, one, turned, replicated, ready = (
             code.fresh(x) for x in ("many", "one", "turned", "replicated", "ready")
         )
         alone = spare and not (self.columns and len(shape) > 1)  # whose order is another one
-        array = code.load("i64", entry.places, 8 * number)
-        ndim = entry.check_array(array, 0)
         dimensions = code.load("i64", array, python.DIMENSIONS)
         data = code.load("i64", array, python.DATA)
         flags = code.load("i32", array, python.FLAGS, align=4)

@@ -180,10 +180,15 @@ class NativeKernel(Kernel):
         if (scalar, many, columns) in self._followers or (scalar, many) == ("double", False):
             return
         self._followers.add((scalar, many, columns))
-        code = self._batch(scalar, columns).code if many else self._builder.single(scalar)[1]
         about = f"{self.name}()", "", scalar, _decline, self.results_class
-        follow_with(self._last_code, builtin_function(code, *about))
-        self._last_code = code
+        if many:
+            code, before = self._batch(scalar, columns).code, self._last_code
+        else:  # single samples have fewer entries before theirs
+            code, before = self._builder.single(scalar)[1], self._code
+            code.following = before.following
+        follow_with(before, builtin_function(code, *about))
+        if before is self._last_code:
+            self._last_code = code
 
     def _run_single(self, call: Arguments) -> None:
         bad = self._single(*map(_address, (*call.inputs, *call.outputs)))
