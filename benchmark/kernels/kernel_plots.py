@@ -112,7 +112,7 @@ def _batch_sizes(results: Results) -> plt.Figure:
     for ax in grid[-1]:
         ax.set_xlabel("states in one call")
     figure.legend(lines.values(), lines, loc="lower center", ncols=3, frameon=False)
-    figure.tight_layout(rect=(0, 0.3 / rows, 1, 1))
+    figure.tight_layout(rect=(0, 0.2 / rows, 1, 1))
     return figure
 
 
