@@ -170,7 +170,7 @@ class NativeKernel(Kernel):
         if scalar is None:
             return None
         self._follow(scalar, ready)
-        return self._entry(*ready, out=out, threads=threads)
+        return self._entry(*ready, out=out, threads=1 if threads == 1 else None)
 
     def _follow(self, scalar: str, arrays: list[npt.NDArray[Any]]) -> None:
         """Let entries for such arrays follow those that there are."""
