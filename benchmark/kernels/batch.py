@@ -15,6 +15,7 @@ from robot_dynamics.compiler.kernel import Kernel
 
 OURS_1 = "robot_dynamics, 1 thread"
 OURS_2 = "robot_dynamics, 2 threads"
+OURS_COLUMNS = "robot_dynamics, in columns, 1 thread"
 OURS_FLOAT = "robot_dynamics, float32, 1 thread"
 OURS_FLOAT_2 = "robot_dynamics, float32, 2 threads"
 PIN_LOOP = "pin.rnea in a loop"
@@ -27,8 +28,10 @@ def our_calls(case: Case, kernel: Kernel, size: int) -> dict[str, Call]:
     """Inverse dynamics of `size` states by this package."""
     states = case.states(size)
     floats = tuple(x.astype(np.float32) for x in states)
+    columns = tuple(np.asfortranarray(x) for x in states)
     return {
         OURS_1: Call(kernel, states, {"threads": 1}, size),
+        OURS_COLUMNS: Call(kernel, columns, {"threads": 1}, size),
         OURS_2: Call(kernel, states, {"threads": 2}, size),
         OURS_FLOAT: Call(kernel, floats, {"threads": 1}, size),
         OURS_FLOAT_2: Call(kernel, floats, {"threads": 2}, size),

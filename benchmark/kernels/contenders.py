@@ -19,6 +19,7 @@ from benchmark.cases import Case
 from benchmark.kernels.timing import Call
 from robot_dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
+from robot_dynamics.robot import Inertia
 from robot_dynamics.robot.transforms import merge_fixed
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +52,12 @@ class Contender:
 OURS = "robot_dynamics"
 OURS_KERNEL = "robot_dynamics, kernel"
 OURS_HELD = "robot_dynamics, results held"
-HELD = 5  # more than an entry remembers
+HELD = 5
+OURS_KEPT = "robot_dynamics, all results kept"
+KEPT = 500  # more than an entry remembers
+
+BESIDE = ("gravity", "payload", "wrench")
+"""Inputs beside the motion that are timed."""
 
 
 def ours(case: Case, arm: Dynamics) -> list[Contender]:
@@ -75,7 +81,30 @@ def ours(case: Case, arm: Dynamics) -> list[Contender]:
             call = contender.calls[quantity]
             contender.results[quantity] = lambda call=call: np.hstack(call())
     held = {k: replace(call, held=HELD) for k, call in methods.calls.items()}
-    return [methods, Contender(OURS_HELD, held), kernels]
+    kept = {k: replace(call, held=KEPT) for k, call in methods.calls.items()}
+    return [methods, Contender(OURS_HELD, held), Contender(OURS_KEPT, kept), kernels]
+
+
+def calls_beside(case: Case, arm: Dynamics) -> dict[str, Call]:
+    """Inverse and forward dynamics with and without inputs beside the motion, by method."""
+    tips = case.robot.tips
+    at = {} if len(tips) == 1 else {"frame": tips[0]}
+    given: dict[str, dict[str, Any]] = {
+        "": {},
+        "gravity": {"gravity": np.array([0.0, 0.0, -9.81])},
+        "payload": {"payload": Inertia.from_com(1.2, (0.0, 0.0, 0.1), np.zeros((3, 3))), **at},
+        "wrench": {"wrench": np.ones(6), **at},
+    }
+    motions = {"inverse": (case.q, case.qd, case.qdd), "forward": (case.q, case.qd, case.tau)}
+    for _ in range(2):  # from the second call on, a method is the compiled entry
+        for name, motion in motions.items():
+            for keywords in given.values():
+                getattr(arm, name)(*motion, **keywords)
+    return {
+        f"{name} {what}".strip(): Call(getattr(arm, name), motion, keywords)
+        for name, motion in motions.items()
+        for what, keywords in given.items()
+    }
 
 
 def plain(case: Case) -> list[Contender]:

@@ -95,6 +95,32 @@ def measure(path: Path, turns: int) -> dict[str, float]:
     return {name: min(values) for name, values in found.items()}
 
 
+PACKAGES = ("numpy", "llvmlite", "lxml", "urdf_parser_py", "robot_dynamics")
+
+
+def modules(path: Path, turns: int) -> dict[str, float]:
+    """Seconds that modules take to import until the first torque, by package; the rest as "Python".
+
+    A module that a package alone needs, as NumPy needs those of C, counts as Python's.
+    """
+    least: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as cache:
+        _run(path, made, cache)
+        for _ in range(turns):
+            process = _process(path, made, cache, python=("-X", "importtime"))
+            for line in process.stderr.splitlines():
+                words = line.replace("|", " ").split()
+                if line.startswith("import time:") and words[2].isdigit():
+                    name, seconds = words[4], 1e-6 * float(words[2])
+                    least[name] = min(seconds, least.get(name, seconds))
+    found = dict.fromkeys((*PACKAGES, "Python"), 0.0)
+    for name, seconds in least.items():
+        package = name.partition(".")[0]
+        if package != "benchmark":
+            found[package if package in PACKAGES else "Python"] += seconds
+    return found
+
+
 def _turn(path: Path, modules: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as cache:
         cold, *again = (_run(path, modules, cache) for _ in range(5))
@@ -113,14 +139,22 @@ def _turn(path: Path, modules: str) -> dict[str, float]:
 
 
 def _run(path: Path, modules: str, cache: str, *options: str) -> dict[str, float]:
+    lines = _process(path, modules, cache, *options).stdout.splitlines()
+    result: dict[str, float] = json.loads(lines[-1])
+    return result
+
+
+def _process(
+    path: Path, modules: str, cache: str, *options: str, python: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "ROBOT_DYNAMICS_CACHE": cache,
         "PYTHONPYCACHEPREFIX": modules,
         "PYTHONDONTWRITEBYTECODE": "",  # where it is set, every process would compile all modules
     }
-    command = [sys.executable, "-m", "benchmark.kernels.first_call", str(path), *options]
-    process = subprocess.run(
+    command = [sys.executable, *python, "-m", "benchmark.kernels.first_call", str(path), *options]
+    return subprocess.run(
         command,
         env=environment,
         cwd=Path(__file__).parents[2],
@@ -128,8 +162,6 @@ def _run(path: Path, modules: str, cache: str, *options: str) -> dict[str, float
         text=True,
         check=True,
     )
-    result: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
-    return result
 
 
 if __name__ == "__main__":

@@ -23,14 +23,16 @@ from time import perf_counter
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmark import peak
 from benchmark.cases import SOURCES, Case, cases, chain_urdf, make_case, quiet
-from benchmark.kernels import first_call, kernel_report
-from benchmark.kernels.batch import OURS_1, OURS_2, OURS_FLOAT, PIN_1, PIN_2, PIN_LOOP, batch_calls
+from benchmark.kernels import first_call, kernel_report, shares
+from benchmark.kernels.batch import PIN_1, PIN_2, PIN_LOOP, batch_calls, our_calls
 from benchmark.kernels.contenders import (
     OURS,
     PEERS,
     QUANTITIES,
     Contender,
+    calls_beside,
     disagreements,
     ours,
     plain,
@@ -50,6 +52,7 @@ class MeasurementPlan:
         duration: About one turn, s.
         batch: States in one call for the table.
         sizes: Numbers of states for the plot.
+        share: Duration of the measurement of one share, s.
         chains: Numbers of joints for the plot.
         processes: Fresh processes, or builds, for compile times; the best counts.
     """
@@ -58,6 +61,7 @@ class MeasurementPlan:
     duration: float
     batch: int
     sizes: tuple[int, ...]
+    share: float
     chains: tuple[int, ...]
     processes: int
 
@@ -66,12 +70,19 @@ FULL = MeasurementPlan(
     turns=50,  # short and many: somewhere among them the machine has nothing else to do
     duration=0.003,
     batch=8192,
-    sizes=tuple(4**k for k in range(10)),
+    sizes=tuple(4**k for k in range(11)),
+    share=0.15,
     chains=(2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100),
     processes=3,
 )
 QUICK = MeasurementPlan(
-    turns=5, duration=0.002, batch=8192, sizes=(1, 64, 4096), chains=(2, 7, 20), processes=1
+    turns=5,
+    duration=0.002,
+    batch=8192,
+    sizes=(1, 64, 4096),
+    share=0.01,
+    chains=(2, 7, 20),
+    processes=1,
 )
 
 
@@ -80,6 +91,9 @@ MORE_TURNS = 3
 """
 
 CHAIN_PEERS = ("pin", "mujoco")
+MOST_STATES_OF_PEERS = 4**7  # beyond it the time of their loops per state stays the same
+MOST_BYTES = 2**28  # of the arguments of one call
+SMALL = (1, 64, 256)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,27 +125,69 @@ def measure(chosen: list[Case], plan: MeasurementPlan, folder: Path, bar: Progre
             results.batch[case.key] = best_times(
                 calls, turns=turns, duration=plan.duration, advance=advance
             )
-    shown = next((case for case in chosen if case.key == "panda"), chosen[0])
-    results.sizes_of = shown.title
-    with step(bar, "batch sizes", len(plan.sizes) * plan.turns) as advance:
-        kernel = Dynamics(shown.robot).kernel("inverse")
-        for size in plan.sizes:
-            calls = batch_calls(shown, kernel, size, _present(results, shown))
-            kept = (OURS_1, OURS_2, OURS_FLOAT, PIN_LOOP, PIN_1, PIN_2)
-            results.batch_sizes[size] = best_times(
-                {name: calls[name] for name in kept if name in calls},
-                turns=plan.turns,
-                duration=plan.duration,
-                advance=advance,
-            )
+    with step(bar, "small batches", len(chosen) * plan.turns * (2 + len(SMALL))) as advance:
+        for case in chosen:
+            time_small(case, plan, results, advance)
+    with step(bar, "batch sizes", len(chosen) * len(plan.sizes)) as advance:
+        for case in chosen:
+            time_sizes(case, plan, results, advance)
+    results.peak, results.bandwidth = peak.peak_rate(), peak.bandwidth()
+    with step(bar, "shares of the peak", len(chosen) * len(shares.KERNELS)) as advance:
+        for case in chosen:
+            arm, found = Dynamics(case.robot), results.shares.setdefault(case.key, {})
+            for name in shares.KERNELS:
+                for columns in (False, True) if name == "inverse" else (False,):
+                    found[name, columns] = shares.share(case, arm, name, columns, plan.share)
+                advance()
     with step(bar, "chains", len(plan.chains) * plan.turns) as advance:
         for n in plan.chains:
             time_chain(n, plan, folder, results, advance)
     with step(bar, "fresh processes", len(chosen)) as advance:
         for case in chosen:
             results.first_calls[case.key] = first_call.measure(case.path, plan.processes)
+            if case.key == "panda":
+                results.modules = first_call.modules(case.path, 3 * plan.processes)
             advance()
     return results
+
+
+def time_small(
+    case: Case, plan: MeasurementPlan, results: Results, advance: Callable[[], None]
+) -> None:
+    """Calls with inputs beside the motion, and of few states, beside one of shape (n,)."""
+    arm = Dynamics(case.robot)
+    turns = MORE_TURNS * plan.turns
+    results.beside[case.key] = best_times(
+        calls_beside(case, arm), turns=turns, duration=plan.duration, advance=advance
+    )
+    calls = {0: Call(arm.inverse, (case.q, case.qd, case.qdd))}
+    for size in (*SMALL, plan.batch):
+        states = case.states(size)
+        for _ in range(2):
+            arm.inverse(*states)
+        calls[size] = Call(arm.inverse, states, evaluations=size)
+    named = {str(size): call for size, call in calls.items()}
+    times = best_times(named, turns=turns, duration=plan.duration, advance=advance)
+    results.small[case.key] = {int(size): {OURS: seconds} for size, seconds in times.items()}
+
+
+def time_sizes(
+    case: Case, plan: MeasurementPlan, results: Results, advance: Callable[[], None]
+) -> None:
+    """Batches of every size, as far as memory goes."""
+    kernel, found = Dynamics(case.robot).kernel("inverse"), {}
+    for size in plan.sizes:
+        if 24 * size * case.robot.dof <= MOST_BYTES:
+            peers = _present(results, case) if size <= MOST_STATES_OF_PEERS else set()
+            calls = batch_calls(case, kernel, size, peers)
+            kept = (*our_calls(case, kernel, 1), PIN_LOOP, PIN_1, PIN_2)
+            found[size] = best_times(
+                {name: calls[name] for name in kept if name in calls},
+                turns=plan.turns // 2 + 1,
+                duration=plan.duration,
+            )
+        advance()
+    results.batch_sizes[case.key] = found
 
 
 def time_calls(

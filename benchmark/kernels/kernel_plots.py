@@ -8,7 +8,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmark.kernels.batch import OURS_1, OURS_2, OURS_FLOAT, PIN_1, PIN_2, PIN_LOOP
+from benchmark.kernels.batch import (
+    OURS_1,
+    OURS_2,
+    OURS_COLUMNS,
+    OURS_FLOAT,
+    OURS_FLOAT_2,
+    PIN_1,
+    PIN_2,
+    PIN_LOOP,
+)
 from benchmark.kernels.contenders import OURS, OURS_KERNEL, QUANTITIES
 from benchmark.kernels.kernel_results import Results
 from benchmark.picture import Picture, save
@@ -23,7 +32,9 @@ COLORS = {
     "newton_euler, plain": "#a8a29e",
     OURS_1: "#c2410c",
     OURS_2: "#7c2d12",
+    OURS_COLUMNS: "#15803d",
     OURS_FLOAT: "#fb923c",
+    OURS_FLOAT_2: "#fdba74",
     PIN_LOOP: "#93c5fd",
     PIN_1: "#1d4ed8",
     PIN_2: "#1e3a8a",
@@ -41,8 +52,8 @@ def draw(results: Results, folder: Path) -> list[Picture]:
         Picture(
             folder / "benchmark_batch.png",
             "Cost against batch size",
-            f"Inverse dynamics of {results.sizes_of}: time per state when that many states are "
-            "computed in one call.",
+            "Inverse dynamics: time per state when that many states are computed in one call. "
+            "Loops of peers, whose time per state does not change, end earlier.",
         ),
         Picture(
             folder / "benchmark_joints.png",
@@ -80,17 +91,28 @@ def _calls(results: Results) -> plt.Figure:
 
 
 def _batch_sizes(results: Results) -> plt.Figure:
-    figure, ax = plt.subplots(figsize=(8, 5))
-    sizes = sorted(results.batch_sizes)
-    for name in (PIN_LOOP, PIN_1, PIN_2, OURS_1, OURS_2, OURS_FLOAT):
-        if all(name in results.batch_sizes[size] for size in sizes):
-            times = [results.batch_sizes[size][name] * 1e9 for size in sizes]
-            ax.plot(sizes, times, marker="o", markersize=4, color=COLORS[name], label=name)
-    _log_log(ax)
-    ax.set_xlabel("states in one call")
-    ax.set_ylabel("ns per state")
-    ax.legend(frameon=False)
-    figure.tight_layout()
+    shown = [case for case in results.cases if case.key in results.batch_sizes]
+    width = min(2, len(shown))
+    rows = -(-len(shown) // width)
+    figure, grid = plt.subplots(
+        rows, width, figsize=(6.5 * width, 4.2 * rows), sharex=True, squeeze=False
+    )
+    names = (PIN_LOOP, PIN_1, PIN_2, OURS_1, OURS_COLUMNS, OURS_2, OURS_FLOAT, OURS_FLOAT_2)
+    lines = {}
+    for ax, case in zip(grid.flat, shown, strict=False):
+        found = results.batch_sizes[case.key]
+        for name in names:
+            sizes = [size for size in sorted(found) if name in found[size]]
+            times = [found[size][name] * 1e9 for size in sizes]
+            if sizes:
+                (lines[name],) = ax.plot(sizes, times, marker="o", ms=4, color=COLORS[name])
+        _log_log(ax)
+        ax.set_title(case.title)
+        ax.set_ylabel("ns per state")
+    for ax in grid[-1]:
+        ax.set_xlabel("states in one call")
+    figure.legend(lines.values(), lines, loc="lower center", ncols=3, frameon=False)
+    figure.tight_layout(rect=(0, 0.2 / rows, 1, 1))
     return figure
 
 

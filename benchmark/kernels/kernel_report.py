@@ -8,9 +8,19 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmark import machine
-from benchmark.kernels.contenders import HELD, OURS, OURS_HELD, OURS_KERNEL, QUANTITIES
+from benchmark.kernels.contenders import (
+    BESIDE,
+    HELD,
+    KEPT,
+    OURS,
+    OURS_HELD,
+    OURS_KEPT,
+    OURS_KERNEL,
+    QUANTITIES,
+)
 from benchmark.kernels.kernel_plots import draw
 from benchmark.kernels.kernel_results import Results
+from benchmark.kernels.shares import KERNELS
 from benchmark.kernels.targets import Target, targets
 from benchmark.table import Table
 
@@ -23,8 +33,12 @@ def tables(results: Results) -> Iterator[Table]:
     yield _targets(results)
     for quantity, title in QUANTITIES.items():
         yield _calls(results, quantity, title)
+    yield _beside(results)
+    yield _small(results)
     yield _batch(results)
+    yield _shares(results)
     yield _first_calls(results)
+    yield _modules(results)
 
 
 def print_tables(results: Results, console: Console) -> None:
@@ -71,12 +85,12 @@ def _targets(results: Results) -> Table:
             [
                 f"{target.robot}: {target.text}",
                 f"{target.measured:.3g}{unit}",
-                f"{target.limit:.3g}{unit}",
+                f"{'at least' if target.least else 'at most'} {target.limit:.3g}{unit}",
                 "yes" if target.met else "**no**",
             ]
         )
     about = "Ratios are of times to the peer in the same run: less is better."
-    return Table("Targets", about, ["", "measured", "at most", "met"], rows)
+    return Table("Targets", about, ["", "measured", "target", "met"], rows)
 
 
 def _calls(results: Results, quantity: str, title: str) -> Table:
@@ -98,10 +112,11 @@ def _calls(results: Results, quantity: str, title: str) -> Table:
         about += (
             f" `{OURS}` is the method of `Dynamics` with all its checks. Its result is an array of "
             "its own as long as a reference to it exists; a later call reuses a released result, "
-            "as in a loop `tau = arm.inverse(...)`. Where the latest "
-            f"{HELD} results are held, each call makes new arrays: `{OURS_HELD}`, with the time to "
-            f"put them away. `{OURS_KERNEL}` is the compiled function behind the method, called "
-            "directly; `plain` the same formulation evaluated by NumPy."
+            "as in a loop `tau = arm.inverse(...)`. "
+            f"`{OURS_HELD}`: the latest {HELD}, with the time to put them away; `{OURS_KEPT}`: "
+            f"the latest {KEPT}, so that each call makes new arrays. "
+            f"`{OURS_KERNEL}` is the compiled function behind the method, called directly; "
+            "`plain` the same formulation evaluated by NumPy."
         )
     header = ["µs per call", *[f"{case.title} ({case.robot.dof})" for case in cases]]
     return Table(title[0].upper() + title[1:], about, header, rows)
@@ -133,9 +148,84 @@ def _batch(results: Results) -> Table:
         ]
         for name in names
     ]
-    about = f"Inverse dynamics of {results.batch_size} states in one call, per state."
+    about = (
+        f"Inverse dynamics of {results.batch_size} states in one call, per state. In columns: "
+        "arrays whose states lie side by side, such as the transpose of an array (n, N)."
+    )
     header = ["ns per state", *[case.title for case in cases]]
     return Table("Batches", about, header, rows)
+
+
+def _beside(results: Results) -> Table:
+    cases = [case for case in results.cases if case.key in results.beside]
+    rows = []
+    for method in ("inverse", "forward"):
+        for name in ("", *BESIDE):
+            call, row = f"{method} {name}".strip(), [f"`{method}({f'{name}=' if name else ''})`"]
+            for case in cases:
+                times = results.beside[case.key]
+                ratio = f" ({times[call] / times[method]:.2f})" if name else ""
+                row.append(f"{_three_digits(times[call] * 1e9)}{ratio}")
+            rows.append(row)
+    about = (
+        "One call from Python, nanoseconds; in brackets the ratio to the call without. Their "
+        "equations have more operations too."
+    )
+    header = ["ns per call", *[case.title for case in cases]]
+    return Table("Inputs beside the motion", about, header, rows)
+
+
+def _small(results: Results) -> Table:
+    cases = [case for case in results.cases if case.key in results.small]
+    sizes = dict.fromkeys(size for case in cases for size in results.small[case.key])
+    rows = []
+    for size in sizes:
+        row = [f"shape ({size}, n)" if size else "shape (n,)"]
+        for case in cases:
+            small = results.small[case.key]
+            seconds, one = small[size][OURS], small[0][OURS]
+            ratio = f" ({seconds / one:.2f})" if size == 1 else ""
+            row.append(f"{_three_digits(seconds * 1e9)}{ratio}")
+        rows.append(row)
+    about = (
+        "Inverse dynamics of few states in one call of the method, per state; in brackets a batch "
+        "of one state to a single call."
+    )
+    header = ["ns per state", *[case.title for case in cases]]
+    return Table("Small batches", about, header, rows)
+
+
+def _shares(results: Results) -> Table:
+    cases = [case for case in results.cases if case.key in results.shares]
+    keys = dict.fromkeys(key for case in cases for key in results.shares[case.key])
+    rows = []
+    for name, columns in keys:
+        row = [f"{KERNELS[name]}, in columns" if columns else KERNELS[name]]
+        for case in cases:
+            found = results.shares[case.key][name, columns]
+            reached = 100.0 * found.operations / found.cached / results.peak
+            carried = 100.0 * found.bytes / found.far / results.bandwidth
+            row.append(f"{reached:.0f} / {carried:.0f} ({found.far / found.cached:.2f})")
+        rows.append(row)
+    about = (
+        f"Batches on one core, time of the core: the share of {results.peak / 1e9:.1f} GFLOP/s, "
+        "measured with fused multiplications and additions alone, that arrays in the cache reach; "
+        f"and the share of {results.bandwidth / 1e9:.1f} GB/s, measured with sums of long arrays, "
+        "that arrays beyond all caches reach; in brackets their time to that in the cache. A sine "
+        "or cosine counts as 19 operations, a division as one. The lower share shows what does not "
+        "limit: where the time is the same in brackets, memory does not."
+    )
+    header = ["% of peak / % of bandwidth", *[case.title for case in cases]]
+    return Table("Shares of the peak", about, header, rows)
+
+
+def _modules(results: Results) -> Table:
+    rows = [[package, _three_digits(s * 1e3)] for package, s in results.modules.items()]
+    about = (
+        "Milliseconds that the modules of a Panda's first call take to import, each the least of "
+        'several processes, with `-X importtime` itself; "Python": of its own library.'
+    )
+    return Table("Imports", about, ["package", "ms"], rows)
 
 
 def _first_calls(results: Results) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from benchmark.cases import Case
+from benchmark.kernels.shares import Share
 
 Times = dict[str, float]
 """Seconds per evaluation, by contender."""
@@ -22,8 +23,13 @@ class Results:
         absent: Why a contender is missing, by robot and contender.
         batch_size: States in one call for the table of batches.
         batch: Times by robot.
-        batch_sizes: Times by number of states, for `sizes_of`.
-        sizes_of: Name of the robot of `batch_sizes`.
+        batch_sizes: Times by robot and number of states.
+        beside: Calls with inputs beside the motion: times by robot.
+        small: Calls of few states: times by robot and number of states, 0 for shape (n,).
+        peak: Floating-point operations a second of a core, at most.
+        bandwidth: Bytes a second of a core, at most.
+        shares: By robot, name of kernel, and whether states lie in columns.
+        modules: Seconds that modules take to import, by package, in a first call.
         first_calls: By robot, what `first_call.measure` returns.
         chains: Times by number of joints.
         chain_builds: Seconds to compile a chain, by number of joints.
@@ -36,8 +42,13 @@ class Results:
     absent: dict[str, dict[str, str]] = field(default_factory=dict)
     batch_size: int = 0
     batch: dict[str, Times] = field(default_factory=dict)
-    batch_sizes: dict[int, Times] = field(default_factory=dict)
-    sizes_of: str = ""
+    batch_sizes: dict[str, dict[int, Times]] = field(default_factory=dict)
     first_calls: dict[str, Times] = field(default_factory=dict)
+    beside: dict[str, Times] = field(default_factory=dict)
+    small: dict[str, dict[int, Times]] = field(default_factory=dict)
+    peak: float = 0.0
+    bandwidth: float = 0.0
+    shares: dict[str, dict[tuple[str, bool], Share]] = field(default_factory=dict)
+    modules: dict[str, float] = field(default_factory=dict)
     chains: dict[int, Times] = field(default_factory=dict)
     chain_builds: dict[int, float] = field(default_factory=dict)

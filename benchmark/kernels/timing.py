@@ -85,7 +85,8 @@ def best_times(
 
 def _count(timer: timeit.Timer, duration: float) -> int:
     """Calls that fill a turn."""
-    count, seconds = 1, timer.timeit(1)  # also warms caches up
+    timer.timeit(1)  # compiles, and warms caches up
+    count, seconds = 1, timer.timeit(1)
     while seconds < 0.1 * duration:
         count *= 4
         seconds = timer.timeit(count)

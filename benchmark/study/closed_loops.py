@@ -5,7 +5,6 @@ All integrate by semi-implicit Euler with implicit damping at the same step, und
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,9 +14,9 @@ import numpy as np
 
 from benchmark.cases import Case
 from benchmark.kernels.contenders import mujoco_model
-from robot_dynamics.compiler.graph.trace import operation_count, trace
-from robot_dynamics.compiler.native.loop.loop_steps import Run
-from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
+from benchmark.peak import operations
+from robot_dynamics.compiler.graph.trace import operation_count
+from robot_dynamics.compiler.native.loop.loop_steps import Run, When
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -32,9 +31,9 @@ from robot_dynamics.simulation.simd.law_stages import LoopStructure
 from robot_dynamics.trajectory import excitation, interpolate
 
 STEP = 1e-3
+NOISE_OPERATIONS = 72  # of two normal numbers: a logarithm (27), a root, sine and cosine (38), ...
 DAMPING, DRY = 0.2, 0.3
 NOISE = 1e-5  # of positions and speeds, rad and rad/s
-SINE_COSINE = 19  # operations of one of them, as in the benchmark of batches
 
 
 class Loops:
@@ -154,33 +153,19 @@ class Loops:
         return model, data, order
 
     def operations(self, what: str) -> int:
-        """Floating-point operations of a period in which every joint slides on, without noise."""
+        """Floating-point operations of a period in which every joint slides on."""
         total = 0
         for step in self.loops[what].steps:
             if isinstance(step, Run):
-                count = operation_count(step.program)
-                total += count.arithmetic + count.divisions + count.others
-                total += SINE_COSINE * count.sines_cosines
+                total += operations(operation_count(step.program))
+            elif isinstance(step, When) and step.array == "noisy" and what == "noisy":
+                total += NOISE_OPERATIONS * self.case.robot.dof
         return total
 
+    def bytes(self, what: str) -> float:
+        """Bytes of a period that come from memory: a row of the table, and a robot's arrays once.
 
-def peak_rate(duration: float = 0.2) -> float:
-    """Fused multiplications and additions of a core, as operations a second: 2 each."""
-    chains, length = 16, 64
-
-    def equations(x: Array, a: Array) -> dict[str, Array]:
-        for _ in range(length):
-            x = x * a[0] + a[1]
-        return {"y": x}
-
-    program = trace("peak", equations, {"x": (chains,), "a": (2,)})
-    loop = NativeLoop({"x": chains, "a": 2, "y": chains}, (Run(program, {"y": "x"}),))
-    memory = loop.memory(loop.width)
-    loop.set(memory, "a", np.array([0.5, 1.0]))
-    steps, best = 20_000, np.inf
-    until = time.perf_counter() + duration
-    while time.perf_counter() < until:
-        start = time.process_time()
-        loop.run(memory, steps)
-        best = min(best, time.process_time() - start)
-    return 2.0 * chains * length * loop.width * steps / best
+        Robots side by side share the row. Their arrays stay in the cache from period to period.
+        """
+        loop = self.loops[what].native
+        return float(self.table[0].nbytes / loop.width + 8 * sum(loop.sizes.values()) / self.steps)

@@ -131,14 +131,22 @@ class Kernel(ABC):
         return arrays[0] if self.results_class is None else self.results_class(*arrays)
 
     def native_entry(
-        self, signature: str, text: str, unusual: Callable[..., Results]
+        self,
+        signature: str,
+        text: str,
+        unusual: Callable[..., Results],
+        *,
+        place: Any = None,
+        alone: bool = False,
     ) -> Callable[..., Results] | None:
-        """Return a builtin function for ordinary calls of one sample, or None if unsupported.
+        """Return a builtin function for ordinary calls, or None if unsupported.
 
         Args:
             signature: Its name and parameters, as `inspect` shows them.
             text: Its docstring.
             unusual: Function that receives all other calls.
+            place: The `MethodPlace` that it takes, or None.
+            alone: Leave everything but one sample of float64 to `unusual`.
         """
         return None
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,11 +27,12 @@ class Arguments:
     """Inputs and outputs of one call, ready to be read and written.
 
     Args:
-        inputs: C-contiguous arrays of one dtype, each one sample or a batch.
-        outputs: C-contiguous arrays to write to, of the same dtype.
+        inputs: Arrays of one dtype, each one sample or a batch; C-contiguous unless `columns`.
+        outputs: Arrays to write to, of the same dtype; C-contiguous unless `columns`.
         answers: Arrays to return: `outputs`, or the caller's arrays where they differ.
         batch: Number of samples N; None for a single one.
         dtype: float64 or float32.
+        columns: Samples of every batch lie side by side in memory; see `in_columns`.
     """
 
     inputs: tuple[Array, ...]
@@ -39,6 +40,7 @@ class Arguments:
     answers: tuple[Array, ...]
     batch: int | None
     dtype: np.dtype[Any]
+    columns: bool = False
 
     def finish(self) -> tuple[Array, ...]:
         """Copy results into arrays of the caller that could not be written directly."""
@@ -46,6 +48,29 @@ class Arguments:
             if answer is not result:
                 answer[...] = result
         return self.answers
+
+
+def in_columns(shapes: Mapping[str, Shape], arrays: Sequence[Array]) -> bool:
+    """Return whether samples lie side by side in memory, all entries of batches in columns.
+
+    A column of an entry is contiguous, such as one of the transpose of an array (n, N). Columns of
+    vectors may lie apart, as those of a slice do. What can be taken as rows, is.
+    """
+    batches = [
+        (array, shape)
+        for array, shape in zip(arrays, shapes.values(), strict=True)
+        if array.ndim == len(shape) + 1
+    ]
+    if all(array.flags.c_contiguous for array, _ in batches):
+        return False
+    return all(_has_columns(array, shape) for array, shape in batches)
+
+
+def _has_columns(array: Array, shape: Shape) -> bool:
+    if len(shape) != 1:
+        return array.flags.f_contiguous
+    apart = shape[0] <= 1 or array.strides[1] >= len(array) * array.itemsize
+    return array.strides[0] == array.itemsize and apart
 
 
 def check_threads(threads: int | None) -> None:
@@ -90,13 +115,20 @@ def check_arguments(
     single = np.float32 if _all_float32(converted) else np.float64
     dtype: np.dtype[Any] = np.dtype(single)
     batch = _batch_size(shapes, converted)
-    inputs = tuple(np.ascontiguousarray(a, dtype=dtype).reshape(a.shape) for a in converted)
+    converted = [a.astype(dtype, copy=False) for a in converted]
+    columns = in_columns(shapes, converted)
+    inputs = tuple(
+        a
+        if columns and a.ndim > len(shape)
+        else np.ascontiguousarray(a).reshape(a.shape)  # which makes an array () one of (1,)
+        for a, shape in zip(converted, shapes.values(), strict=True)
+    )
     if finite:
         for name, a in zip(names, inputs, strict=True):
             refuse_non_finite(name, a)
     lead: Shape = () if batch is None else (batch,)
-    results, answers = _outputs(outputs, lead, dtype, out, inputs)
-    return Arguments(inputs, results, answers, batch, dtype)
+    results, answers = _outputs(outputs, lead, dtype, out, inputs, "F" if columns else "C")
+    return Arguments(inputs, results, answers, batch, dtype, columns)
 
 
 def _all_float32(arrays: Sequence[Array]) -> bool:
@@ -126,11 +158,12 @@ def _outputs(
     dtype: np.dtype[Any],
     out: Any,
     inputs: tuple[Array, ...],
+    order: Literal["C", "F"],
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """Arrays to write to and arrays to hand back."""
     wanted = [(*lead, *shape) for shape in shapes.values()]
     if out is None:
-        made = tuple(np.empty(shape, dtype) for shape in wanted)
+        made = tuple(np.empty(shape, dtype, order) for shape in wanted)
         return made, made
     one = len(wanted) == 1
     given = (out,) if one else tuple(out) if isinstance(out, Iterable) else ()
@@ -149,9 +182,11 @@ def _outputs(
             raise ShapeError(
                 f"{label} must have shape {_written(shape)}, got {_written(target.shape)}"
             )
-        usable = target.dtype == dtype and target.flags.carray
+        flags = target.flags
+        contiguous = flags.c_contiguous if order == "C" else flags.f_contiguous
+        usable = target.dtype == dtype and flags.behaved and contiguous
         overlaps = any(np.may_share_memory(target, a) for a in inputs)
-        results.append(target if usable and not overlaps else np.empty(shape, dtype))
+        results.append(target if usable and not overlaps else np.empty(shape, dtype, order))
     for (first, a), (second, b) in combinations(zip(shapes, given, strict=True), 2):
         if np.shares_memory(a, b):  # one would be written over the other
             raise ArgumentError(f"out: {first} and {second} share memory; give arrays of their own")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics.compiler.kernel import Backend, Kernel, backend_named
-from robot_dynamics.compiler.native.entry.native_entry import is_entry
+from robot_dynamics.compiler.native.entry.native_entry import ENTRIES, is_entry
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
@@ -72,6 +72,7 @@ class CompiledRobot:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without kernels, reduced robots and the progress function."""
         made = {"_kernels", "_resolved", "_last_payload", "_tree", "_reduced", "_reduced_to_solve"}
+        made.add(ENTRIES)
         state = {
             name: value
             for name, value in self.__dict__.items()

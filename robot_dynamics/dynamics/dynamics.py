@@ -16,6 +16,7 @@ from robot_dynamics.compiler.kernel import Kernel
 from robot_dynamics.compiler.native.entry.native_entry import (
     WithNativeMethods,
     enter,
+    entries_of,
     native_method,
 )
 from robot_dynamics.dynamics.compiled_robot import CompiledRobot
@@ -361,7 +362,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             self._check_invertible()
         if wrench is None and payload is None and gravity is None and frame is None:
             kernel = self.kernel(name)
-            if kernel.has_entry and name not in self.__dict__:
+            if kernel.has_entry:
                 enter(self, name, kernel)
             return kernel
         place = None
@@ -378,6 +379,8 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         )
         kernel = self.kernel(name, variant)
         self._resolved[name, frame, wrench is None, payload is None, gravity is None] = kernel
+        if kernel.has_entry:
+            enter(self, name, kernel, frame)
         return kernel
 
     def _kernel_at(self, name: str, frame: str | None) -> Kernel:
@@ -395,6 +398,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         if load is not payload:
             numbers = payload_numbers(payload)
             self._last_payload = payload, numbers
+            entries_of(self).remember(payload, numbers)
         return numbers
 
     @cached_property

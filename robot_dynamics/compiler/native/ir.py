@@ -196,6 +196,10 @@ class Code:
         return f"{signature} nounwind {attributes} {{\nentry:\n{body}\n}}\n"
 
 
+REALIGNED = '"stackrealign"'
+"""Attribute of a function that spills vectors: else most of them lie across two lines of cache."""
+
+
 def argument(name: str) -> str:
     """Return the parameter of a native function that holds the address of an input or output."""
     return f"%at_{name}"

@@ -21,7 +21,7 @@ from robot_dynamics.compiler.graph.packing import (
     unsigned,
 )
 from robot_dynamics.compiler.graph.trace import Program, Shape
-from robot_dynamics.compiler.native.batch import batch_entry, batch_functions
+from robot_dynamics.compiler.native.batch import BatchLimits, BatchWriter
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.entry_code import single_entry
 from robot_dynamics.compiler.native.ir import Code, SimdType, argument, module, number_text
@@ -52,7 +52,9 @@ def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: 
     return module(functions, lanes, host.typed_pointers)
 
 
-def batch_ir(program: Program, host: Host, finite: bool, scalar: str, release_from: int) -> str:
+def batch_ir(
+    program: Program, host: Host, finite: bool, scalar: str, limits: tuple[int, ...], columns: bool
+) -> str:
     """Write the module for many samples.
 
     Args:
@@ -60,13 +62,14 @@ def batch_ir(program: Program, host: Host, finite: bool, scalar: str, release_fr
         host: The target machine.
         finite: Refuse NaN and infinity in arguments.
         scalar: "double" or "float".
-        release_from: Number of samples from which the entry releases the global lock.
+        limits: As in `BatchLimits`.
+        columns: Samples lie side by side.
     """
     lanes = SimdType(scalar, host.lanes(scalar))
-    functions = batch_functions(program, lanes, host, finite)
+    writer = BatchWriter(program.inputs, _shapes(program), lanes, host, columns)
+    functions = writer.functions(program, finite)
     if native_entry.available():
-        shapes = _shapes(program)
-        functions += batch_entry(program.inputs, shapes, lanes, release_from, host.typed_pointers)
+        functions += writer.entry(BatchLimits(*limits))
     return module(functions, [lanes], host.typed_pointers)
 
 

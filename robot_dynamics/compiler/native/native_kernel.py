@@ -1,9 +1,9 @@
 """Back end: native code through LLVM, compiled when needed and kept on disk.
 
-A kernel has up to four pieces of code: `single` for one sample and `batch` for many,
-of doubles or of floats. That for one sample of doubles is built at once, the others
-when they are first called. Each has a native entry (`entry`) that takes ordinary calls; the
-Python functions here take the others.
+A kernel has up to six pieces of code: `single` for one sample, `batch` for many in rows and
+for many in columns, of doubles or of floats. That for one sample of doubles is built at
+once, the others when they are first called. Each has a native entry (`entry`) that takes
+ordinary calls, and hands others on to the next one; the Python functions here take the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
     check_threads,
+    in_columns,
 )
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.entry import native_entry
@@ -51,7 +52,8 @@ _NODES_FOR_LEVEL_1 = 6_000
 # LLVM's scheduler takes one sample for one region and begins the entries of a matrix far ahead of
 # their end, which keeps a tenth more values on the stack; another 5 % lie there if results are
 # written at the end. So many operations are 5 to 15 % faster in the order of the equations, each
-# result written when it is known, but not long chains (vectors) or what waits for divisions.
+# result written when it is known, but not long chains (vectors) or what waits for divisions. Of
+# many samples, each value takes a register, and a quarter fewer are spilled: all but what waits.
 _NODES_UNSCHEDULED = 1_000
 
 
@@ -94,8 +96,9 @@ class NativeKernel(Kernel):
         self._builder = builder
         self._code = code
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
-        self._batches: dict[str, _Batch] = {}
-        self._ndim = len(next(iter(inputs.values()), ()))  # of one sample of the first input
+        self._batches: dict[tuple[str, bool], _Batch] = {}
+        self._followers: set[tuple[str, bool, bool]] = set()
+        self._last_code = code  # whose entry is the last one that a call comes to
         self.has_entry = native_entry.available()
         self._entry = self._own_entry(_decline) if self.has_entry else None
 
@@ -109,8 +112,8 @@ class NativeKernel(Kernel):
     ) -> Results:
         """See `Kernel.__call__`. Only unusual calls and batches come here."""
         check_threads(threads)
-        if out is None and self._entry is not None:
-            answer = self._by_entry(arrays, threads)
+        if self._entry is not None:
+            answer = self._by_entry(arrays, out, threads)
             if answer is not None:
                 return answer
         call = check_arguments(self.inputs, self.outputs, arrays, out)
@@ -125,24 +128,35 @@ class NativeKernel(Kernel):
         unusual = unusual or functools.partial(NativeKernel.__call__, self)
         signature = f"({', '.join(self.inputs)}, /, *, out=None, threads=None)"
         text = "Evaluate compiled equations; see `Kernel`."
-        return self._entry_of("double", self.name + signature, text, unusual)
+        return self._entry_of(self.name + signature, text, unusual)
 
     def _entry_of(
-        self, scalar: str, signature: str, text: str, unusual: Callable[..., Results]
+        self,
+        signature: str,
+        text: str,
+        unusual: Callable[..., Results],
+        place: native_entry.MethodPlace | None = None,
+        alone: bool = False,
     ) -> Callable[..., Results]:
-        code = self._code if scalar == "double" else self._builder.single(scalar)[1]
-        return builtin_function(code, signature, text, scalar, unusual, self.results_class)
+        about = signature, text, "double", unusual, self.results_class, place, alone
+        return builtin_function(self._code, *about)
 
     def native_entry(
-        self, signature: str, text: str, unusual: Callable[..., Results]
+        self,
+        signature: str,
+        text: str,
+        unusual: Callable[..., Results],
+        *,
+        place: native_entry.MethodPlace | None = None,
+        alone: bool = False,
     ) -> Callable[..., Results] | None:
         """See `Kernel.native_entry`."""
         if not native_entry.available():
             return None
-        return self._entry_of("double", signature, text, unusual)
+        return self._entry_of(signature, text, unusual, place, alone)
 
-    def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
-        """Make arrays of the arguments and call an entry on them; return None if it declines."""
+    def _by_entry(self, arrays: tuple[Any, ...], out: Any, threads: int | None) -> Results | None:
+        """Make arrays of the arguments and call the entries on them; None if they decline."""
         # An array without its mask would be another one
         if any(hasattr(a, "mask") for a in arrays) or has_masked(arrays):
             return None
@@ -150,18 +164,31 @@ class NativeKernel(Kernel):
             ready = [np.asarray(a) for a in arrays]
         except (TypeError, ValueError):
             return None
+        if self._entry is None or len(ready) != len(self.inputs):
+            return None
         scalar = _SCALARS.get(ready[0].dtype.char) if ready else None
         if scalar is None:
             return None
-        if ready[0].ndim == self._ndim:
-            if scalar == "float" and self._code.following is None:
-                follow_with(self._code, self._entry_of("float", f"{self.name}()", "", _decline))
-            return self._entry(*ready) if self._entry else None
-        if ready[0].ndim != self._ndim + 1:
-            return None
-        batch = self._batch(scalar)
-        limit = batch.samples_per_block if threads == 1 else batch.samples_for_threads
-        return batch.entry(*ready) if batch.entry and len(ready[0]) <= limit else None
+        self._follow(scalar, ready)
+        return self._entry(*ready, out=out, threads=1 if threads == 1 else None)
+
+    def _follow(self, scalar: str, arrays: list[npt.NDArray[Any]]) -> None:
+        """Let entries for such arrays follow those that there are."""
+        shapes = self.inputs.values()
+        many = any(a.ndim > len(shape) for a, shape in zip(arrays, shapes, strict=True))
+        columns = many and in_columns(self.inputs, arrays)
+        if (scalar, many, columns) in self._followers or (scalar, many) == ("double", False):
+            return
+        self._followers.add((scalar, many, columns))
+        about = f"{self.name}()", "", scalar, _decline, self.results_class
+        if many:
+            code, before = self._batch(scalar, columns).code, self._last_code
+        else:  # single samples have fewer entries before theirs
+            code, before = self._builder.single(scalar)[1], self._code
+            code.following = before.following
+        follow_with(before, builtin_function(code, *about))
+        if before is self._last_code:
+            self._last_code = code
 
     def _run_single(self, call: Arguments) -> None:
         bad = self._single(*map(_address, (*call.inputs, *call.outputs)))
@@ -170,26 +197,35 @@ class NativeKernel(Kernel):
 
     def _run_batch(self, call: Arguments, threads: int) -> None:
         """Run in blocks, on threads if there is work enough for them."""
-        batch = self._batch("double" if call.dtype == np.float64 else "float")
+        batch = self._batch("double" if call.dtype == np.float64 else "float", call.columns)
         count = 1 if call.batch is None else call.batch
         if not count:  # a single sample stands beside no others, but is an argument
             self._builder.check_finite(self.inputs, call.inputs)
-        width = batch.width
-        inputs, input_steps = [], []  # address of every input, and bytes from sample to sample
+        width, size = batch.width, call.dtype.itemsize
+        inputs, input_steps, strides = [], [], []  # address, bytes from sample to sample, columns
         kept = []
-        for array, shape in zip(call.inputs, self.inputs.values(), strict=True):
-            single = array.ndim == len(shape)
-            kept.append(np.stack([array] * width) if single else array)
-            inputs.append(_address(kept[-1]))
-            input_steps.append(0 if single else math.prod(shape) * array.itemsize)
+        for given, shape in zip(call.inputs, self.inputs.values(), strict=True):
+            array, single = given, given.ndim == len(shape)
+            if single and call.columns:
+                array = np.repeat(given.ravel("F")[:, None], width, axis=1)
+            elif single:
+                array = np.stack([given] * width)
+            kept.append(array)
+            inputs.append(_address(array))
+            input_steps.append(0 if single else size if call.columns else math.prod(shape) * size)
+            apart = array.strides[1] if not single and len(shape) == 1 else count * size
+            strides.append(width * size if single else apart)
+        strides = [*strides, count * size] if call.columns else []
         outputs = [_address(array) for array in call.outputs]
-        output_steps = [math.prod(shape) * call.dtype.itemsize for shape in self.outputs.values()]
+        output_steps = [
+            size if call.columns else math.prod(shape) * size for shape in self.outputs.values()
+        ]
         places = list(zip([*inputs, *outputs], [*input_steps, *output_steps], strict=True))
         block_steps = [step * width for step in input_steps]
 
         def work(start: int, stop: int) -> int:
             here = [address + start * step for address, step in places]
-            return int(batch.run(stop - start, *here, *block_steps))
+            return int(batch.run(stop - start, *here, *block_steps, *strides))
 
         block = batch.samples_per_block
         if threads > 1 and count > batch.samples_for_threads:
@@ -207,31 +243,28 @@ class NativeKernel(Kernel):
             refuse_non_finite(name, array, start if array.ndim > len(shape) else 0)
         raise ArgumentError("an argument changed while the equations read it; pass a copy")
 
-    def _batch(self, scalar: str) -> _Batch:
+    def _batch(self, scalar: str, columns: bool) -> _Batch:
         """Return the code for many samples, built on first use."""
-        if scalar not in self._batches:
-            self._batches[scalar] = _Batch(self, self._builder, scalar)
-        return self._batches[scalar]
+        if (scalar, columns) not in self._batches:
+            self._batches[scalar, columns] = _Batch(self, self._builder, scalar, columns)
+        return self._batches[scalar, columns]
 
 
 class _Batch:
-    """The code of a kernel for many samples of one type."""
+    """The code of a kernel for many samples of one type, in rows or in columns."""
 
-    def __init__(self, kernel: NativeKernel, builder: _Builder, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, builder: _Builder, scalar: str, columns: bool) -> None:
         self.width = width = llvm.host().lanes(scalar)
         count = kernel.operation_count
         operations = count.arithmetic + 20 * count.sines_cosines + 10 * count.divisions + 1
         self.samples_per_block = width * max(1, _OPERATIONS_PER_BLOCK // operations // width)
         self.samples_for_threads = max(width, _OPERATIONS_FOR_THREADS // operations)
-        release_from = max(1, _OPERATIONS_FOR_RELEASE // operations)
-        self._code = builder.batch(scalar, release_from)
+        release = max(1, _OPERATIONS_FOR_RELEASE // operations)
+        limits = release, self.samples_for_threads, self.samples_per_block
+        self.code = builder.batch(scalar, limits, columns)
         values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
-        self.run = _function(self._code, "batch", ctypes.c_int64, values)
-        self.entry: Callable[..., Results] | None = None
-        if native_entry.available():
-            self.entry = builtin_function(
-                self._code, f"{kernel.name}()", "", scalar, _decline, kernel.results_class
-            )
+        values += len(kernel.inputs) + 1 if columns else 0
+        self.run = _function(self.code, "batch", ctypes.c_int64, values)
 
 
 def _decline(*_: Any, **__: Any) -> None:
@@ -276,14 +309,15 @@ class _Builder:
         what = "single" if scalar == "double" else f"single of {scalar}"
         return self._piece(what, ["single"], ir)
 
-    def batch(self, scalar: str, release_from: int) -> llvm.Loaded:
-        """Return the code for many samples."""
+    def batch(self, scalar: str, limits: tuple[int, int, int], columns: bool) -> llvm.Loaded:
+        """Return the code for many samples; limits as in `BatchLimits`."""
 
         def ir() -> str:
-            arguments = self.program, self._host, self._finite, scalar, release_from
+            arguments = self.program, self._host, self._finite, scalar, limits, columns
             return str(_writer().batch_ir(*arguments))
 
-        return self._piece(f"batch of {scalar}", ["batch"], ir)[1]
+        what = f"batch of {scalar}{' in columns' if columns else ''}"
+        return self._piece(what, ["batch"], ir)[1]
 
     def _piece(
         self, what: str, symbols: list[str], ir: Callable[[], str]
@@ -304,19 +338,22 @@ class _Builder:
         else:
             about = _about(self.program)
             level = 1 if len(self.program.nodes) > _NODES_FOR_LEVEL_1 else 2
-            scheduled = "single" not in symbols or not _better_in_order(self.program)
+            scheduled = not _better_in_order(self.program, many="batch" in symbols)
             code = llvm.compile_object(ir(), level, scheduled)
             _log.debug("compiled %s, %s: %d bytes", self.program.name, what, len(code))
             if name:
                 cache.store(name, about, code)
+        if native_entry.available() and native_entry.beside_of(about["inputs"]):
+            symbols = [*symbols, "beside"]
         return about, llvm.Loaded(code, symbols, imports)
 
 
-def _better_in_order(program: Program) -> bool:
-    """Return whether the code of one sample is faster in the order of the equations."""
+def _better_in_order(program: Program, many: bool = False) -> bool:
+    """Return whether code is faster in the order of the equations."""
+    if _operation_count(program).divisions > 0:
+        return False
     matrix = any(len(output.shape) == 2 for output in program.outputs.values())
-    divides = _operation_count(program).divisions > 0
-    return matrix and not divides and len(program.nodes) > _NODES_UNSCHEDULED
+    return many or (matrix and len(program.nodes) > _NODES_UNSCHEDULED)
 
 
 def _writer() -> Any:

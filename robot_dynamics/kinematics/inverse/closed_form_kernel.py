@@ -100,7 +100,7 @@ class ClosedFormKernel:
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
         text = "Every branch of a pose; None where arguments are unusual."
-        entry = self._usual.native_entry("branches(*pose)", text, unusual)
+        entry = self._usual.native_entry("branches(*pose)", text, unusual, alone=True)
         self.entry: Callable[..., Branches | None] = entry or unusual
 
     def __call__(

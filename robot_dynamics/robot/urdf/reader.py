@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from lxml import etree
-from urdf_parser_py.urdf import URDF
 
 from robot_dynamics.errors import nearest
 from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
@@ -35,6 +34,7 @@ from robot_dynamics.robot.plausibility import (
 )
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, checked_copy, open_document
+from robot_dynamics.robot.urdf.parser import URDF
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 

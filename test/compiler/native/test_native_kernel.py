@@ -116,16 +116,19 @@ def test_code_for_every_kind_of_machine(arm, bits, scalar, fused):
     host = native.dataclasses.replace(native.llvm.host(), vector_bits=bits, fused=fused)
     kernel = compile_native(program, finite=True, use_cache=False)
     kernel._builder._host = host
-    code = kernel._builder.batch(scalar, release_from=10**9)
     dtype = np.float64 if scalar == "double" else np.float32
-    q, qd, qdd = (a.astype(dtype) for a in random_motion(arm, 4, samples=19))
-    tau = np.full((19, arm.dof), np.nan, dtype)
-    run = native._function(code, "batch", native.ctypes.c_int64, 8)
-    step = host.lanes(scalar) * arm.dof * tau.itemsize
-    done = run(19, *(a.ctypes.data for a in (q, qd, qdd, tau)), step, step, step)
-    assert done == 19
+    motion = [a.astype(dtype) for a in random_motion(arm, 4, samples=19)]
     tolerance = ROUND_OFF if scalar == "double" else FLOAT_ROUND_OFF
-    assert_close(tau, expected_efforts(arm, q, qd, qdd), tolerance)
+    for columns in (False, True):
+        code = kernel._builder.batch(scalar, (10**9,) * 3, columns)
+        order = "F" if columns else "C"
+        arrays = [np.asarray(a, order=order) for a in motion]
+        tau = np.full((19, arm.dof), np.nan, dtype, order)
+        step = host.lanes(scalar) * (1 if columns else arm.dof) * tau.itemsize
+        steps = [step] * 3 + [19 * tau.itemsize] * 4 * columns
+        run = native._function(code, "batch", native.ctypes.c_int64, 5 + len(steps))
+        assert run(19, *(a.ctypes.data for a in (*arrays, tau)), *steps) == 19
+        assert_close(tau, expected_efforts(arm, *motion), tolerance)
 
 
 def test_results_do_not_depend_on_the_order_of_instructions(monkeypatch):
@@ -277,6 +280,43 @@ def test_arrays_of_any_layout(arm, kernel, samples):
     locked = q.copy()
     locked.setflags(write=False)
     np.testing.assert_array_equal(kernel(locked, qd, qdd), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("count", [2, 8, 19, 301])
+def test_samples_side_by_side_are_taken_as_they_are(mixed, dtype, count):
+    """Transposes of arrays (n, N), and slices of them; a single sample stands for all."""
+    inputs = [x.astype(dtype) for x in random_inputs(EVERYTHING_INPUTS, 3, samples=count)]
+    wide = [np.zeros((*x.shape[::-1][:-1], count + 3), dtype).T for x in inputs]
+    for array, x in zip(wide, inputs, strict=True):
+        array[1 : count + 1] = x
+    slices = [array[1 : count + 1] for array in wide]
+    transposes = [np.asfortranarray(x) for x in inputs]
+    for arrays in (transposes, [slices[0], *transposes[1:]], slices):
+        alone = [arrays[0], *(x[0] for x in inputs[1:])]
+        same = [inputs[0], *(x[0] for x in inputs[1:])]
+        check_columns(mixed, arrays, inputs)
+        check_columns(mixed, alone, same)
+
+
+def check_columns(kernel, arrays, rows, **how):
+    """Compare with arrays of the same numbers in rows."""
+    expected = kernel(*rows, **how)
+    tolerance = ROUND_OFF if expected[0].dtype == np.float64 else FLOAT_ROUND_OFF
+    in_rows = any(x.ndim > 2 and not x.flags.f_contiguous for x in arrays)  # converted to them
+    out = [np.full_like(x, np.nan, order="F") for x in expected]
+    for target in (None, out, None, [np.full_like(x, np.nan) for x in expected]):
+        found = kernel(*arrays, out=target, **how)
+        for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+            assert_close(a, b, tolerance)
+            assert a is target[k] if target else a.flags.f_contiguous or in_rows
+
+
+def test_threads_share_samples_side_by_side(mixed, monkeypatch):
+    monkeypatch.setattr(native, "_OPERATIONS_FOR_THREADS", 100)
+    kernel = compile_native(mixed.program, use_cache=False)
+    rows = random_inputs(EVERYTHING_INPUTS, 3, samples=301)
+    check_columns(kernel, [np.asfortranarray(x) for x in rows], rows, threads=3)
 
 
 def test_subclasses_of_arrays_are_taken_as_arrays(arm, kernel):

@@ -19,9 +19,11 @@ import inspect
 import os
 import sys
 import sysconfig
+import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -33,19 +35,37 @@ from robot_dynamics.compiler.native.llvm import Loaded
 # -- where the fields of an array lie -----------------------------------------------------------
 
 # Of PyObject and PyArrayObject, in bytes
-REFERENCES, TYPE, DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 0, 8, 16, 24, 32, 56, 64
+REFERENCES, TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 0, 8, 16, 24, 32, 40, 56, 64
 WEAK_REFERENCES = 72
 TUPLE_SIZE = 16
+TUPLE_ITEMS, LIST_ITEMS = tuple.__basicsize__, 24  # the latter is where their address is
 TUPLE_HASH = 24 if tuple.__basicsize__ > 24 else 0  # Python 3.14 keeps it; -1: not computed yet
-C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
+C_CONTIGUOUS, F_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x2, 0x4, 0x100, 0x400
 MOST_DIMENSIONS = 64  # of any array of NumPy
+
+BESIDE = {"wrench": 1, "payload": 2, "gravity": 4}
+"""Inputs that methods take by keyword, each with its bit in the number of their combination."""
+
+
+def beside_of(inputs: Iterable[str]) -> int:
+    """The sum of the inputs of `BESIDE` among those of a kernel."""
+    return sum(bit for name, bit in BESIDE.items() if name in inputs)
+
+
+KEYWORDS = (*BESIDE, "frame", "out", "threads")
 
 # Objects that the entry compares with; their addresses are filled in after loading
 OBJECTS = (
-    *("ndarray", "descr", "none", "out", "threads", "tuple", "list", "results", "remembered"),
+    *("ndarray", "descr", "none", "one", "tuple", "list", "results", "remembered", *KEYWORDS),
     "next",  # an entry to try before the Python function, or None
+    "alone",  # what an entry is bound to that does not try it, or 0
+    # Of the entry that takes the place of a method, else 0: what it is bound to, its frame, the
+    # addresses of `Methods.tables` and `Methods.last`
+    *("method", "place", "table", "last"),
 )
-REMEMBERED = 2  # results
+REMEMBERED = 2, 16  # results at least and, of small ones, at most
+SMALL_BYTES = 16_384  # that more than the least of them take
+MOST_REMEMBERED_BYTES = 2**22  # of a result for many samples
 
 # Functions of CPython and NumPy that the entry calls, with result and argument types
 FUNCTIONS = {
@@ -75,7 +95,18 @@ def available() -> bool:
         return False
     if not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):  # Python 3.10 has it inline only
         return False
-    return _numpy_table() is not None and all(_layout_holds(array) for array in _samples())
+    known = _numpy_table() is not None and _sequences_hold()
+    return known and all(_layout_holds(array) for array in _samples())
+
+
+def _sequences_hold() -> bool:
+    """Compare where the entry reads items of lists and tuples with where they are."""
+    things = [object(), object()]
+    pair = tuple(things)
+    word = ctypes.c_int64.from_address
+    items = word(id(things) + LIST_ITEMS).value
+    found = [word(place + 8).value for place in (items, id(pair) + TUPLE_ITEMS)]
+    return found == [id(things[1])] * 2 and word(id(pair) + TUPLE_SIZE).value == len(pair)
 
 
 def _samples() -> list[np.ndarray[Any, Any]]:
@@ -90,6 +121,10 @@ def _layout_holds(array: np.ndarray[Any, Any]) -> bool:
     def word(offset: int) -> int:
         return ctypes.c_int64.from_address(id(array) + offset).value
 
+    def words(offset: int) -> list[int]:
+        first = word(offset)
+        return [ctypes.c_int64.from_address(first + 8 * i).value for i in range(array.ndim)]
+
     def half(offset: int) -> int:
         return ctypes.c_int32.from_address(id(array) + offset).value
 
@@ -102,6 +137,7 @@ def _layout_holds(array: np.ndarray[Any, Any]) -> bool:
 
     flags = (
         (C_CONTIGUOUS, array.flags.c_contiguous),
+        (F_CONTIGUOUS, array.flags.f_contiguous),
         (WRITEABLE, array.flags.writeable),
         (OWNS_DATA, array.flags.owndata),
     )
@@ -109,8 +145,8 @@ def _layout_holds(array: np.ndarray[Any, Any]) -> bool:
         word(TYPE) == id(type(array))
         and word(DATA) == array.ctypes.data
         and half(NDIM) == array.ndim
-        and [ctypes.c_int64.from_address(word(DIMENSIONS) + 8 * i).value for i in range(array.ndim)]
-        == list(array.shape)
+        and words(DIMENSIONS) == list(array.shape)
+        and words(STRIDES) == list(array.strides)
         and word(DESCR) == id(array.dtype)
         and all(bool(half(FLAGS) & bit) == on for bit, on in flags)
         and references_are_counted()
@@ -199,6 +235,8 @@ def builtin_function(
     scalar: str,
     unusual: Callable[..., Any],
     results: type | None = None,
+    place: MethodPlace | None = None,
+    alone: bool = False,
 ) -> Callable[..., Any]:
     """Make the entry `call` of loaded code a function of Python.
 
@@ -209,9 +247,11 @@ def builtin_function(
         scalar: "double" or "float", as the entry was written for.
         unusual: Takes the calls that the entry does not.
         results: Named tuple of several outputs.
+        place: Of the method whose place it takes.
+        alone: Try no other entry before the Python function.
     """
     if not code.kept:
-        code.kept += [None] * REMEMBERED
+        code.kept += [None] * max(REMEMBERED)
     objects = {
         "remembered": code.kept,
         "next": code.following,
@@ -220,14 +260,17 @@ def builtin_function(
         "ndarray": np.ndarray,
         "descr": _DTYPE[scalar],
         "none": None,
-        "out": sys.intern("out"),
-        "threads": sys.intern("threads"),
+        "one": 1,  # CPython has a single object for each small number
         "results": results,
+        **{name: sys.intern(name) for name in KEYWORDS},
     }
-    slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
-    slots[:] = [id(objects[name]) for name in OBJECTS]
     behind = _Behind(unusual)
-    behind.kept = code, results  # type: ignore[attr-defined]  # live as long as the function
+    behind.kept = code, results, place  # type: ignore[attr-defined]  # live as long as the function
+    addresses = {name: id(value) for name, value in objects.items()}
+    addresses |= place.addresses(code, behind) if place else {}
+    addresses["alone"] = id(behind) if alone else 0
+    slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
+    slots[:] = [addresses.get(name, 0) for name in OBJECTS]
     return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
 
 
@@ -260,7 +303,79 @@ def builtin(
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _methods: dict[str, Callable[..., Any]] = {}
+
+
+class Entries:
+    """The entries of one object, which find each other by what a call gives beside the motion."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, int], Callable[..., Any]] = {}
+        self._tables: dict[str, Any] = {}
+        self._last = (ctypes.c_int64 * 2)()
+        self._load: tuple[object, object] | None = None
+        self._lock = threading.Lock()
+
+    def entry(self, name: str, beside: int) -> Callable[..., Any] | None:
+        """The entry for a method and a combination of `BESIDE`."""
+        return self._entries.get((name, beside))
+
+    def add(self, name: str, beside: int, entry: Callable[..., Any]) -> None:
+        """Add one, which stays: it may be running whenever another one is added."""
+        self._entries[name, beside] = entry
+
+    def table(self, name: str) -> Any:
+        """Where the code of a method's entries begins and what it is bound to, by combination."""
+        return self._tables.setdefault(name, (ctypes.c_int64 * 2 ** (len(BESIDE) + 1))())
+
+    def remember(self, load: object, numbers: object) -> None:
+        """Let entries take these numbers for this load."""
+        with self._lock:
+            self._last[0] = 0
+            self._load = load, numbers
+            self._last[:] = [id(load), id(numbers)]
+
+    @property
+    def last(self) -> int:
+        """Where the addresses of the last load and its numbers are."""
+        return ctypes.addressof(self._last)
+
+
+@dataclass(frozen=True)
+class MethodPlace:
+    """The place of a method that an entry takes.
+
+    Args:
+        entries: Those of the object.
+        name: Of the method.
+        beside: Sum of the inputs of `BESIDE` that the entry takes.
+        frame: Its argument `frame`, or None.
+    """
+
+    entries: Entries
+    name: str
+    beside: int
+    frame: str | None
+
+    def addresses(self, code: Loaded, behind: object) -> dict[str, int]:
+        """Enter code that is bound to `behind`; returns what it compares with."""
+        table = self.entries.table(self.name)
+        start = code.address("beside" if self.beside else "call")
+        table[2 * self.beside : 2 * self.beside + 2] = [start, id(behind)]
+        frame = 0 if self.frame is None else id(self.frame)
+        found = {"method": id(behind), "place": frame, "last": self.entries.last}
+        return {**found, "table": ctypes.addressof(table)}
+
+
 _entered: weakref.WeakSet[Any] = weakref.WeakSet()  # objects with entries
+
+ENTRIES = "_entries"
+"""Attribute of an object that holds its entries."""
+
+
+def entries_of(thing: Any) -> Entries:
+    """The entries of an object."""
+    entries: Entries = thing.__dict__.setdefault(ENTRIES, Entries())
+    return entries
 
 
 def native_method(method: Method) -> Method:
@@ -287,19 +402,30 @@ class WithNativeMethods(ABCMeta):
                     leave(thing, name)
 
 
-def enter(thing: Any, name: str, kernel: Kernel) -> None:
-    """Let the native entry of a kernel take the place of a method, where that is possible."""
-    method = _methods[name]
+def enter(thing: Any, name: str, kernel: Kernel, frame: str | None = None) -> None:
+    """Let the native entry of a kernel take the place of a method, where that is possible.
+
+    Entries for inputs of `BESIDE` stand behind the one without, once there is one.
+    """
+    method, entries = _methods[name], entries_of(thing)
+    beside = beside_of(kernel.inputs)
     if getattr(type(thing), name, None) is not method:
         return
-    entry = kernel.native_entry(
-        name + _signature(method),
-        inspect.getdoc(method) or "",
-        functools.partial(method, thing),
-    )
-    if entry is not None:
-        thing.__dict__[name] = entry
+    entry = entries.entry(name, beside)
+    if entry is None:
+        entry = kernel.native_entry(
+            name + _signature(method),
+            inspect.getdoc(method) or "",
+            functools.partial(method, thing),
+            place=MethodPlace(entries, name, beside, frame),
+        )
+        if entry is None:
+            return
+        entries.add(name, beside, entry)
+        if beside == 0:
+            thing.__dict__[name] = entry
         _entered.add(thing)
+    thing.__dict__.setdefault(name, entry)
 
 
 def leave(thing: Any, name: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.trace import Program, use_counts
-from robot_dynamics.compiler.native.ir import Code, SimdType, any_lane
+from robot_dynamics.compiler.native.ir import REALIGNED, Code, SimdType, any_lane
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
@@ -126,7 +126,7 @@ class LoopWriter:
         code.do("ret void")
         rows = "".join(f", i64 %row.{target}" for target in sorted(self._shared))
         signature = f"define internal void @{name}(i64 %memory{rows})"
-        self._functions.append(code.function(signature, "noinline"))
+        self._functions.append(code.function(signature, f"noinline {REALIGNED}"))
         self._code.do(f"call void @{name}(i64 %memory{rows})")
 
     def _program(self, code: Code, step: Run) -> None:
