@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, RowChoice, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
@@ -36,6 +36,7 @@ from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
+    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 _log = logging.getLogger(__name__)
 
@@ -140,6 +141,18 @@ class NativeKernel(Kernel):
         if not native_entry.available():
             return None
         return self._entry_of("double", signature, text, unusual)
+
+    def row_entry(
+        self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
+    ) -> RowEntry | None:
+        """See `Kernel.row_entry`."""
+        chosen_rows: Any = imported("robot_dynamics.compiler.native.entry.chosen_rows")
+        if not native_entry.available() or self.outputs[choice.measure][0] > chosen_rows.MOST_ROWS:
+            return None
+        entry: RowEntry = chosen_rows.RowEntry(
+            self._code, self.inputs, self.outputs, choice, signature, text, unusual
+        )
+        return entry
 
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
         """Make arrays of the arguments and call an entry on them; return None if it declines."""

@@ -7,7 +7,7 @@ itself refuses nothing, so its rules are short.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 
 from robot_dynamics.compiler.graph.trace import Shape
@@ -137,24 +137,23 @@ def finish(entry: EntryWriter, arrays: list[str], remember: bool = False) -> lis
     code.label("python")
     code.do(f"%answer = call i64 @PyObject_Vectorcall({arguments})")
     code.do("ret i64 %answer")
-    for label, made in entry.failures:  # no memory: the exception is set
-        code.label(label)
-        for array in made:
-            code.do(f"call void @Py_DecRef(i64 {array})")
-        code.do("ret i64 0")
-    declared = [
-        f"declare {result} @{name}({types})\n" for name, (result, types) in python.FUNCTIONS.items()
-    ]
-    slots = f"@objects = global [{len(python.OBJECTS)} x i64] zeroinitializer\n"
-    slots += "@newest = internal global i64 0\n"
+    entry.write_failures()
     find_out = _find_out(code.typed_pointers)
     return [
-        *declared,
-        slots,
+        *declarations(),
+        "@newest = internal global i64 0\n",
         *entry.constants,
         find_out,
         code.function(f"define i64 @call({arguments})"),
     ]
+
+
+def declarations() -> list[str]:
+    """Write the functions that an entry calls and the objects that it compares with."""
+    declared = [
+        f"declare {result} @{name}({types})\n" for name, (result, types) in python.FUNCTIONS.items()
+    ]
+    return [*declared, f"@objects = global [{len(python.OBJECTS)} x i64] zeroinitializer\n"]
 
 
 # -- the pieces that they are written from ------------------------------------------------------
@@ -272,6 +271,14 @@ class EntryWriter:
         self.unless(self.code.let(f"icmp ne i64 {result}, 0"), failed)
         self.failures.append((failed, list(self.made)))
 
+    def write_failures(self) -> None:
+        """Write the blocks after a failure: there is no memory, and the exception is set."""
+        for label, made in self.failures:
+            self.code.label(label)
+            for array in made:
+                self.code.do(f"call void @Py_DecRef(i64 {array})")
+            self.code.do("ret i64 0")
+
     def run_single(self, addresses: list[str], otherwise: str) -> None:
         """Run the kernel of one sample; go elsewhere if an input is not finite."""
         arguments = ", ".join(f"i64 {address}" for address in addresses)
@@ -336,15 +343,17 @@ class EntryWriter:
 
     def answer(self, arrays: list[str]) -> str:
         """Return the result of a call, which owns the arrays: the only one, or a named tuple."""
-        if len(arrays) == 1:
-            return arrays[0]
+        return arrays[0] if len(arrays) == 1 else self.named_tuple(len(arrays), arrays.__getitem__)
+
+    def named_tuple(self, size: int, item: Callable[[int], str]) -> str:
+        """Return a named tuple, which owns its items."""
         code, kind = self.code, self.object("results")
-        answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {len(arrays)})")
+        answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {size})")
         self.fail_if_null(answer)
         if python.TUPLE_HASH:
             code.store("i64", "-1", answer, python.TUPLE_HASH)
-        for i, array in enumerate(arrays):
-            code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {array})")
+        for i in range(size):
+            code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {item(i)})")
         return answer
 
     def remember(self, result: str) -> None:
