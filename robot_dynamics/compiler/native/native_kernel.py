@@ -55,6 +55,10 @@ _NODES_FOR_LEVEL_1 = 6_000
 # result written when it is known, but not long chains (vectors) or what waits for divisions.
 _NODES_UNSCHEDULED = 1_000
 
+# From here on fetching the code takes longer than the operations, and constants in a table save a
+# tenth of it; shorter code is as fast without
+_NODES_WITH_TABLE = 2_000
+
 
 def compile_native(
     program: Given,
@@ -282,8 +286,9 @@ class _Builder:
         """Return the facts about the kernel, and the code for one sample."""
 
         def ir() -> str:
-            at_once = _better_in_order(self.program)
-            arguments = self.program, self._host, self._finite, scalar, at_once
+            in_order = _better_in_order(self.program)
+            table = _is_matrix_of(_NODES_WITH_TABLE, self.program)
+            arguments = self.program, self._host, self._finite, scalar, in_order, table
             return str(_writer().single_ir(*arguments))
 
         what = "single" if scalar == "double" else f"single of {scalar}"
@@ -327,9 +332,14 @@ class _Builder:
 
 def _better_in_order(program: Program) -> bool:
     """Return whether the code of one sample is faster in the order of the equations."""
-    matrix = any(len(output.shape) == 2 for output in program.outputs.values())
-    divides = _operation_count(program).divisions > 0
-    return matrix and not divides and len(program.nodes) > _NODES_UNSCHEDULED
+    large = _is_matrix_of(_NODES_UNSCHEDULED, program)
+    return large and not _operation_count(program).divisions
+
+
+def _is_matrix_of(nodes: int, program: Program) -> bool:
+    """Return whether a result is a matrix, or of more axes, and takes more than so many nodes."""
+    matrix = any(len(output.shape) >= 2 for output in program.outputs.values())
+    return matrix and len(program.nodes) > nodes
 
 
 def _writer() -> Any:
