@@ -16,6 +16,7 @@ PACKAGE = {"Dynamics", "Robot", "__version__", "read_urdf"}
 DYNAMICS = {
     *("robot", "formulation", "kernel", "program", "equations"),
     *("inverse", "bias", "gravity", "mass_matrix", "inverse_derivatives"),
+    *("inverse_second_derivatives", "forward_second_derivatives"),
     *("forward", "forward_derivatives", "energy", "momentum", "regressor", "base_parameters"),
     *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
     *("operation_count", "source", "c_source", "cpp_header", "python_source"),

@@ -120,7 +120,11 @@ def eaik_all(problem: IkProblem) -> Mapping[str, Solve]:
     back = chain.tool.rotation.T
     T = np.tile(np.eye(4), (len(problem.R), 1, 1))
     T[:, :3, :3], T[:, :3, 3] = problem.R @ back, problem.p
-    return {"one": lambda R, p: arm.IK(T[0]), "many": lambda R, p: arm.IK_batched(T, 1)}
+    return {
+        "one": lambda R, p: arm.IK(T[0]),
+        "few": lambda R, p: arm.IK(T[-1]),
+        "many": lambda R, p: arm.IK_batched(T, 1),
+    }
 
 
 def ssik_all(problem: IkProblem) -> Mapping[str, Solve]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
@@ -17,6 +17,27 @@ from robot_dynamics.foundation.lazy import imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program, Shape
+    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
+
+
+class RowChoice(NamedTuple):
+    """Rows of the outputs of a kernel that an entry returns.
+
+    Attributes:
+        results: Class of the results, a named tuple.
+        fields: Output for each of its fields whose rows are copied.
+        measure: Output of shape (s,): rows up to `limit` are returned.
+        limit: The largest measure.
+        flag: Output of shape (s,), 1.0 in a row that is flagged.
+        verdict: Output of one entry; where it is negative the call is unusual.
+    """
+
+    results: type
+    fields: Mapping[str, str]
+    measure: str
+    limit: float
+    flag: str
+    verdict: str
 
 
 Results = Any
@@ -147,6 +168,19 @@ class Kernel(ABC):
             unusual: Function that receives all other calls.
             place: The `MethodPlace` that it takes, or None.
             alone: Leave everything but one sample of float64 to `unusual`.
+        """
+        return None
+
+    def row_entry(
+        self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
+    ) -> RowEntry | None:
+        """Return the entry that returns some rows of the outputs, or None if unsupported.
+
+        Args:
+            choice: The rows.
+            signature: Its name and parameters, as `inspect` shows them.
+            text: Its docstring.
+            unusual: Function that receives all other calls.
         """
         return None
 

@@ -108,8 +108,10 @@ class CompiledRobot:
     def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
         """The simplified equations behind a kernel, before any back end sees them."""
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
+        passes = None if _kernels().kernel_named(name).simplify else ()
         with _collector_paused():
-            ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
+            traced = (equations.trace(name) for equations in self.equations(name, variant))
+            ways = [optimize(program, passes) for program in traced]
             return min(ways, key=lambda program: _counted(program).arithmetic)
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:

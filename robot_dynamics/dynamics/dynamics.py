@@ -24,8 +24,10 @@ from robot_dynamics.dynamics.joint_vectors import by_joint, joint_vector, taken_
 from robot_dynamics.dynamics.results import (
     Energy,
     ForwardDerivatives,
+    ForwardSecondDerivatives,
     FramePlacement,
     InverseDerivatives,
+    InverseSecondDerivatives,
     Momentum,
 )
 from robot_dynamics.dynamics.variant import Variant, payload_numbers
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from robot_dynamics.algorithms.base_parameters import BaseParameters
 
 
-_SOLVED = ("forward", "forward_derivatives")
+_SOLVED = ("forward", "forward_derivatives", "forward_second_derivatives")
 """Methods whose results are accelerations: every joint has to move some inertia."""
 
 
@@ -136,6 +138,19 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         """
         return self._call("inverse_derivatives", (q, qd, qdd))
 
+    @native_method
+    def inverse_second_derivatives(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
+    ) -> InverseSecondDerivatives:
+        """Differentiate the joint efforts of a motion twice; arguments as in `inverse`.
+
+        Returns:
+            Named tuple of d2tau_dq2, d2tau_dqdqd, d2tau_dqd2 and dM_dq, shape (n, n, n) each, or
+            (N, n, n, n): entry i, j, k of d2tau_dqdqd is the derivative of tau[i] by q[j] and
+            qd[k], that of dM_dq the derivative of M[i, j] by q[k].
+        """
+        return self._call("inverse_second_derivatives", (q, qd, qdd))
+
     # -- motions of torques -----------------------------------------------------------------
 
     @native_method
@@ -186,6 +201,23 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             SingularMassMatrixError: If a joint accelerates nothing.
         """
         return self._call("forward_derivatives", (q, qd, tau))
+
+    @native_method
+    def forward_second_derivatives(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+    ) -> ForwardSecondDerivatives:
+        """Differentiate the joint accelerations that efforts produce twice.
+
+        Returns:
+            Named tuple of d2qdd_dq2, d2qdd_dqdqd, d2qdd_dqd2 and d2qdd_dtaudq, shapes as in
+            `inverse_second_derivatives`: entry i, j, k of d2qdd_dtaudq is the derivative of
+            qdd[i] by tau[j] and q[k].
+
+        Raises:
+            RobotError: If the robot has more than twelve joints.
+            SingularMassMatrixError: If a joint accelerates nothing.
+        """
+        return self._call("forward_second_derivatives", (q, qd, tau))
 
     @native_method
     def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Energy:

@@ -22,10 +22,11 @@ from robot_dynamics.algorithms import (
     derivatives,
     energy,
     momentum,
+    second_derivatives,
 )
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Shape, Variant
-from robot_dynamics.errors import ArgumentError, shown, unknown_name
+from robot_dynamics.errors import ArgumentError, RobotError, shown, unknown_name
 from robot_dynamics.formulations import (
     InverseDynamics,
     equations_of_motion_named,
@@ -45,6 +46,10 @@ from robot_dynamics.robot.robot import Robot
 
 Formulation = str | InverseDynamics
 """One of `FORMULATIONS` by name, or a function of the same signature."""
+
+
+MOST_TWICE = 12
+"""Joints of a robot up to which the accelerations are differentiated twice."""
 
 
 @dataclass(frozen=True)
@@ -173,14 +178,60 @@ def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
 
 def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """dqdd/dq, dqdd/dqd and the inverse of M, of q, qd, tau."""
-    n = tree.dof
+    n, assembled = tree.dof, derivatives.keeps_digits(tree)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        parts = derivatives.forward_derivatives(loaded, q, qd, tau, wrenches)
+        motion = q, qd, tau
+        parts = derivatives.forward_derivatives(loaded, *motion, wrenches, assembled=assembled)
         return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
 
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+
+
+def inverse_second_derivatives(
+    tree: Robot, formulation: Formulation, variant: Variant
+) -> Equations:
+    """Second derivatives of tau, of q, qd, qdd; those by qd and qdd, and by qdd twice, are zero."""
+    first = inverse_derivatives(tree, formulation, variant)
+    names = ("d2tau_dq2", "d2tau_dqdqd", "d2tau_dqd2", "dM_dq")
+
+    def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
+        def derivatives_at(q: Array, qd: Array, qdd: Array) -> list[Array]:
+            return list(first.function(q, qd, qdd, **values).values())
+
+        parts = second_derivatives.inverse_second_derivatives(derivatives_at, q, qd, qdd)
+        return dict(zip(names, parts, strict=True))
+
+    return Equations(first.inputs, function)
+
+
+def forward_second_derivatives(
+    tree: Robot, formulation: Formulation, variant: Variant
+) -> Equations:
+    """Second derivatives of qdd, of q, qd, tau; those by tau and qd, and by tau twice, are zero."""
+    if tree.dof > MOST_TWICE:
+        raise RobotError(
+            f"robot '{tree.name}': second derivatives of forward dynamics grow with the fourth "
+            f"power of the joints, of which it has {tree.dof} and a kernel takes {MOST_TWICE}; "
+            "robot_dynamics.algorithms.second_derivatives.forward_second_derivatives makes them "
+            "of the results of inverse_second_derivatives and forward_derivatives"
+        )
+    first = forward_derivatives(tree, formulation, variant)
+    second = inverse_second_derivatives(tree, formulation, variant)
+    accelerations = forward(tree, formulation, variant)
+    names = ("d2qdd_dq2", "d2qdd_dqdqd", "d2qdd_dqd2", "d2qdd_dtaudq")
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
+        dqdd_dq, dqdd_dqd, dqdd_dtau = first.function(q, qd, tau, **values).values()
+        qdd = accelerations.function(q, qd, tau, **values)
+        of_efforts = tuple(second.function(q, qd, qdd, **values).values())
+        parts = second_derivatives.forward_second_derivatives(
+            of_efforts, (dqdd_dq, dqdd_dqd, dqdd_dtau)
+        )
+        return dict(zip(names, parts, strict=True))
+
+    return Equations(first.inputs, function)
 
 
 def energies(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -264,6 +315,8 @@ class KernelDefinition:
         solves: They are solved for accelerations.
         alternative: Name of a kernel with the same results by other equations, for trees without
             mimic joints; the one with fewer operations is compiled.
+        simplify: Whether graph passes shorten them. On the longest they take longer than LLVM, and
+            save a twentieth.
     """
 
     equations: Callable[[Robot, Formulation, Variant], Equations]
@@ -271,6 +324,7 @@ class KernelDefinition:
     of_frame: bool = False
     solves: bool = False
     alternative: str = ""
+    simplify: bool = True
 
 
 KERNELS: Mapping[str, KernelDefinition] = {
@@ -282,6 +336,10 @@ KERNELS: Mapping[str, KernelDefinition] = {
     "forward_articulated": KernelDefinition(forward_articulated, solves=True),
     "inverse_derivatives": KernelDefinition(inverse_derivatives),
     "forward_derivatives": KernelDefinition(forward_derivatives, solves=True),
+    "inverse_second_derivatives": KernelDefinition(inverse_second_derivatives, simplify=False),
+    "forward_second_derivatives": KernelDefinition(
+        forward_second_derivatives, solves=True, simplify=False
+    ),
     "energy": KernelDefinition(energies),
     "momentum": KernelDefinition(momenta),
     "regressor": KernelDefinition(regressor, physical=True),

@@ -75,3 +75,41 @@ class ForwardDerivatives(NamedTuple):
     dqdd_dq: Array
     dqdd_dqd: Array
     dqdd_dtau: Array
+
+
+@results_of("inverse_second_derivatives")
+class InverseSecondDerivatives(NamedTuple):
+    """Second derivatives of joint efforts, shape (n, n, n) or (N, n, n, n): entry i of effort i.
+
+    Those by accelerations and velocities, and by accelerations twice, are zero.
+
+    Attributes:
+        d2tau_dq2: By positions j and k.
+        d2tau_dqdqd: By position j and velocity k.
+        d2tau_dqd2: By velocities j and k.
+        dM_dq: By acceleration j and position k: of the mass matrix.
+    """
+
+    d2tau_dq2: Array
+    d2tau_dqdqd: Array
+    d2tau_dqd2: Array
+    dM_dq: Array
+
+
+@results_of("forward_second_derivatives")
+class ForwardSecondDerivatives(NamedTuple):
+    """Second derivatives of joint accelerations, shape (n, n, n) or (N, n, n, n).
+
+    Entry i is of acceleration i. Those by efforts and velocities, and by efforts twice, are zero.
+
+    Attributes:
+        d2qdd_dq2: By positions j and k.
+        d2qdd_dqdqd: By position j and velocity k.
+        d2qdd_dqd2: By velocities j and k.
+        d2qdd_dtaudq: By effort j and position k: of the inverse mass matrix.
+    """
+
+    d2qdd_dq2: Array
+    d2qdd_dqdqd: Array
+    d2qdd_dqd2: Array
+    d2qdd_dtaudq: Array

@@ -43,7 +43,10 @@ OF_A_FORMULATION = ("inverse", "bias", "gravity", "mass_matrix", "forward")
 KINEMATIC = ("regressor", *OF_FRAMES)
 """Kernels that are the same in every formulation."""
 
-OF_THE_TREE = tuple(name for name in KERNELS if name not in OF_A_FORMULATION + KINEMATIC)
+TWICE = ("inverse_second_derivatives", "forward_second_derivatives")
+"""Kernels that test/algorithms/test_second_derivatives.py compares: they are long."""
+
+OF_THE_TREE = tuple(n for n in KERNELS if n not in OF_A_FORMULATION + KINEMATIC + TWICE)
 """Kernels that are the same in every formulation but the default, which regroups the robot."""
 
 

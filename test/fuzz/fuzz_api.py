@@ -28,6 +28,8 @@ METHODS = {
     "energy": 2,
     "inverse_derivatives": 3,
     "forward_derivatives": 3,
+    "inverse_second_derivatives": 3,
+    "forward_second_derivatives": 3,
     "regressor": 3,
 }
 

@@ -234,16 +234,26 @@ def test_a_pose_inside_the_cylinder_of_the_shoulder_names_it():
     assert found.reason.startswith("out of reach for 'shoulder_pan_joint': its circle of radius")
 
 
-def test_one_pose_and_a_batch_agree():
-    ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
-    q = np.random.default_rng(4).uniform(-3.0, 3.0, (5, 6))
-    R, p = poses_of(SIX_JOINTS["ur5"].robot, "tool0", ik, q)
+@pytest.mark.parametrize("name", ["ur5", "puma_lee", "any_wrist"])
+def test_one_pose_and_a_batch_agree(name):
+    """Of 200 poses with all numbers of branches; results that are kept stay as they are."""
+    arm = ARMS[name]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    q = np.random.default_rng(4).uniform(-3.0, 3.0, (200, 6))
+    R, p = poses_of(arm.robot, arm.frame, ik, q)
     many = ik(R, p)
-    assert many.q.shape == (5, len(ik.branches), 6)
-    for k in range(5):
-        one = ik(R[k], p[k])
-        np.testing.assert_allclose(one.q, many.q[k][many.valid[k]], rtol=0.0, atol=1e-12)
-        assert one.branch == tuple(np.array(ik.branches)[many.valid[k]])
+    assert many.q.shape == (200, len(ik.branches), 6)
+    assert len(set(many.valid.sum(axis=1))) == len(arm.counts)
+    for _ in range(2):  # the first pose of its branches, then others
+        found = [ik(R[k], p[k]) for k in range(200)]
+    for k, one in enumerate(found):
+        rows = many.valid[k]
+        np.testing.assert_allclose(one.q, many.q[k][rows], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(one.residual, many.residual[k][rows], rtol=0.0, atol=1e-12)
+        assert one.branch == tuple(np.array(ik.branches)[rows])
+        assert one.within_limits.tolist() == many.within_limits[k][rows].tolist()
+        assert one.valid.all()
+        assert one.valid.shape == one.self_motion.shape == (len(one.q),)
         assert one.reason is None
 
 

@@ -12,9 +12,12 @@ itself.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from itertools import zip_longest
+from typing import NamedTuple
 
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import (
@@ -23,6 +26,7 @@ from robot_dynamics.compiler.graph.operations import (
     INPUT,
     MULTIPLY,
     NEGATE,
+    RECIPROCAL,
     SUBTRACT,
 )
 from robot_dynamics.compiler.graph.trace import Program
@@ -35,6 +39,8 @@ those of a humanoid save 0.32, those of a quadruped 0.72."""
 
 Signed = tuple[Expression, bool]
 """A node, and whether it is negated."""
+
+_Operands = tuple[Signed, Signed]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +76,10 @@ class Pack:
         return self.nodes[0].op == MULTIPLY
 
 
+Place = dict[int, tuple[Pack, int]]
+"""Pack and SIMD lane of every packed node, by its index."""
+
+
 @dataclass(frozen=True, eq=False)
 class Packing:
     """The packs of a program.
@@ -81,7 +91,7 @@ class Packing:
     """
 
     packs: tuple[Pack, ...] = ()
-    place: dict[int, tuple[Pack, int]] = field(default_factory=dict)
+    place: Place = field(default_factory=dict)
     negations: dict[int, Expression] = field(default_factory=dict)
 
     def pack_of(self, nodes: tuple[Expression, ...]) -> Pack | None:
@@ -127,22 +137,33 @@ def find_packs(program: Program, width: int) -> Packing:
         program: The equations.
         width: SIMD lanes of the widest vector.
     """
-    shape, height, joint = _shapes(program)
+    shapes = _shapes(program)
+    best, most = Packing(), _LEAST_SAVED * sum(x.op in _ARITHMETIC for x in program.nodes)
+    solves = any(x.op == RECIPROCAL for x in program.nodes)
+    rows = _row_packs(program, width, shapes.height) if solves else {}
+    for place in (rows, {}) if rows else ({},):
+        packing = _with_limbs(program, width, shapes, place)
+        saved = len(packing.place) - len(packing.packs) - _moves(program, packing)
+        if saved > most and (place is not rows or _acyclic(program, packing)):
+            best, most = packing, saved
+    return best
+
+
+def _with_limbs(program: Program, width: int, shapes: _Shapes, place: Place) -> Packing:
+    """Add packs of nodes of one shape, from the largest shapes down, to those of `place`."""
     by_shape: dict[int, list[Expression]] = defaultdict(list)
     for node in program.nodes:
         if node.op in _ARITHMETIC:
-            by_shape[shape[node.index]].append(node)
-    place: dict[int, tuple[Pack, int]] = {}
+            by_shape[shapes.shape[node.index]].append(node)
+    height = shapes.height
+    crossed = partial(_crossed, shape=shapes.shape, place=place)
     for nodes in sorted(by_shape.values(), key=lambda nodes: -height[nodes[0].index]):
-        for seed in _seeds((x for x in nodes if x.index not in place), joint, width):
-            _pack_with_operands(seed, shape, place)
-    packs = {pack: height[pack.nodes[0].index] for pack, _ in place.values()}
+        for seed in _seeds((x for x in nodes if x.index not in place), shapes.joint, width):
+            _pack_with_operands(seed, place, crossed)
+    packs = {pack: max(height[x.index] for x in pack.nodes) for pack, _ in place.values()}
     negated = ((x.args[0].index, x) for x in program.nodes if x.op == NEGATE)
     negations = {k: x for k, x in negated if k in place}
-    packing = Packing(tuple(sorted(packs, key=packs.__getitem__)), place, negations)
-    operations = sum(map(len, by_shape.values()))
-    saved = len(place) - len(packs) - _moves(program, packing)
-    return packing if saved > _LEAST_SAVED * operations else Packing()
+    return Packing(tuple(sorted(packs, key=packs.__getitem__)), place, negations)
 
 
 def _moves(program: Program, packing: Packing) -> int:
@@ -155,11 +176,19 @@ def _moves(program: Program, packing: Packing) -> int:
     }
     scalars = (x for x in program.nodes if x.index not in packing.place and x.op != NEGATE)
     taken_out = {x.index for node in scalars for x in node.args if x.index in packing.place}
-    return sum(map(len, gathered)) + len(taken_out)
+    return sum(len(set(lanes)) for lanes in gathered) + len(taken_out)
 
 
-def _shapes(program: Program) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
-    """Return shape number, height and last joint that a node depends on, by index of the node."""
+class _Shapes(NamedTuple):
+    """Shape number, height and last joint that a node depends on, by index of the node."""
+
+    shape: dict[int, int]
+    height: dict[int, int]
+    joint: dict[int, int]
+
+
+def _shapes(program: Program) -> _Shapes:
+    """Compute the shapes of all nodes."""
     shape: dict[int, int] = {}
     height: dict[int, int] = {}
     joint: dict[int, int] = {}
@@ -180,7 +209,7 @@ def _shapes(program: Program) -> tuple[dict[int, int], dict[int, int], dict[int,
         joint[k] = max((joint[x] for x in operands), default=-1)
         if node.op == INPUT:
             joint[k] = node.value[1]
-    return shape, height, joint
+    return _Shapes(shape, height, joint)
 
 
 def _seeds(
@@ -198,20 +227,27 @@ def _seeds(
 
 
 def _pack_with_operands(
-    seed: tuple[Expression, ...], shape: dict[int, int], place: dict[int, tuple[Pack, int]]
+    seed: tuple[Expression, ...],
+    place: Place,
+    crossed: Callable[[_Operands, _Operands], bool],
 ) -> None:
-    """Pack nodes of one shape, then their operands lane by lane, as long as none is packed yet."""
+    """Pack nodes of one kind, then their operands lane by lane, as long as none is packed yet.
+
+    Args:
+        seed: The nodes.
+        place: As in `Packing`; changed.
+        crossed: Whether the swapped operands of a lane match those of the first lane better.
+    """
     waiting = [seed]
     while waiting:
         nodes = waiting.pop()
-        free = {x.index for x in nodes if x.op in _ARITHMETIC and x.index not in place}
-        if len(free) < len(nodes):
+        free = {x.index for x in nodes if x.index not in place}
+        if len(free) < len(nodes) or _kind(nodes[0]) is None or len(set(map(_kind, nodes))) > 1:
             continue
         first = _operands(nodes[0])
         sides = [first]
         for left, right in map(_operands, nodes[1:]):
-            crossed = _crossed(first, (left, right), shape, place)
-            sides.append((right, left) if crossed else (left, right))
+            sides.append((right, left) if crossed(first, (left, right)) else (left, right))
         lefts, rights = zip(*sides, strict=True)
         pack = Pack(
             nodes, PackOperand(*zip(*lefts, strict=True)), PackOperand(*zip(*rights, strict=True))
@@ -220,7 +256,12 @@ def _pack_with_operands(
         waiting += pack.right.nodes, pack.left.nodes
 
 
-def _operands(node: Expression) -> tuple[Signed, Signed]:
+def _kind(node: Expression) -> str | None:
+    """Return the operation of a pack that the node may be in."""
+    return {ADD: ADD, SUBTRACT: ADD, MULTIPLY: MULTIPLY}.get(node.op)
+
+
+def _operands(node: Expression) -> _Operands:
     a, b = map(unsigned, node.args)
     return a, (b[0], b[1] != (node.op == SUBTRACT))
 
@@ -231,10 +272,10 @@ def unsigned(x: Expression) -> Signed:
 
 
 def _crossed(
-    first: tuple[Signed, Signed],
-    here: tuple[Signed, Signed],
+    first: _Operands,
+    here: _Operands,
     shape: dict[int, int],
-    place: dict[int, tuple[Pack, int]],
+    place: Place,
 ) -> bool:
     """Return True if swapped operands match those of the first lane better."""
     (p, _), (q, _) = first
@@ -247,6 +288,106 @@ def _crossed(
         return x is y or (len(packs) == 2 and packs[0] is packs[1])
 
     return (share(b, p) or share(a, q)) and not (share(a, p) or share(b, q))
+
+
+# -- rows of a matrix of results -----------------------------------------------------------------
+
+
+def _row_packs(program: Program, width: int, height: dict[int, int]) -> Place:
+    """Pack the entries of rows of results and what they are computed from, where that pays.
+
+    The columns of the solution of linear equations take the same steps.
+    """
+    place: Place = {}
+    crossed = partial(_crossed_in_row, place=place)
+    likeness = _likeness(program)
+    for output in program.outputs.values():
+        if len(output.shape) != 2:
+            continue
+        alike: dict[tuple[int, ...], list[list[Expression]]] = defaultdict(list)
+        for column in output.array.T:
+            entries = [unsigned(x)[0] for x in column]
+            alike[tuple(likeness[x.index] for x in entries)].append(entries)
+        for columns in alike.values():
+            count = -(-len(columns) // width)
+            for k in range(count):
+                chosen = columns[k * len(columns) // count : (k + 1) * len(columns) // count]
+                for row in zip(*chosen, strict=True):
+                    if len({x.index for x in row}) == len(row) > 1:
+                        _pack_with_operands(row, place, crossed)
+    users: dict[int, list[Expression]] = defaultdict(list)
+    for node in program.nodes:
+        for x in node.args if node.op != NEGATE else ():
+            users[unsigned(x)[0].index].append(node)
+    packs = sorted(
+        dict.fromkeys(pack for pack, _ in place.values()),
+        key=lambda pack: max(height[x.index] for x in pack.nodes),
+    )
+    before = 0
+    while before != (before := len(packs)):
+        for pack in packs:
+            if not _pays(pack, place, users):
+                for x in pack.nodes:
+                    del place[x.index]
+        packs = [pack for pack in packs if pack.nodes[0].index in place]
+    return place
+
+
+def _likeness(program: Program) -> dict[int, int]:
+    """Return a number that nodes share whose operation and operands are of one kind, by index."""
+    kinds = [_kind(x) or ("constant" if x.op == CONSTANT else "other") for x in program.nodes]
+    kind = {x.index: k for x, k in zip(program.nodes, kinds, strict=True)}
+    numbers: dict[tuple[str, ...], int] = {}
+    return {
+        x.index: numbers.setdefault((kind[x.index], *sorted(below)), len(numbers))
+        for x in program.nodes
+        for below in [[kind[unsigned(y)[0].index] for y in x.args if _kind(x)]]
+    }
+
+
+def _crossed_in_row(first: _Operands, here: _Operands, place: Place) -> bool:
+    """Return True if swapped operands match those of the first lane better."""
+
+    def likeness(x: Expression, y: Expression) -> int:
+        if x is y:
+            return 3
+        packs = [place[z.index][0] for z in (x, y) if z.index in place]
+        if packs:
+            return 2 * (len(packs) == 2 and packs[0] is packs[1])
+        return _kind(x) == _kind(y)
+
+    (p, _), (q, _) = first
+    (a, _), (b, _) = here
+    return likeness(b, p) + likeness(a, q) > likeness(a, p) + likeness(b, q)
+
+
+def _pays(pack: Pack, place: Place, users: dict[int, list[Expression]]) -> bool:
+    """Return whether a pack saves more operations than it costs moves, beside the others."""
+    lanes = len(pack.nodes)
+    saved = lanes - 1
+    for side in (pack.left, pack.right):
+        known = all(x.op == CONSTANT or x is side.nodes[0] for x in side.nodes)
+        if not known and Packing(place=place).pack_of(side.nodes) is None:
+            saved -= lanes
+    inside = [[user.index in place for user in users[x.index]] for x in pack.nodes]
+    saved -= sum(not all(flags) for flags in inside)  # lanes to extract
+    return saved + lanes * any(map(any, inside)) > 0  # else another pack gathers the lanes
+
+
+def _acyclic(program: Program, packing: Packing) -> bool:
+    """Return whether packs and other nodes can be computed one after the other."""
+
+    def unit(x: Expression) -> Pack | int:
+        return packing.place[x.index][0] if x.index in packing.place else x.index
+
+    needs: dict[Pack | int, set[Pack | int]] = defaultdict(set)
+    for node in program.nodes:
+        needs[unit(node)].update(map(unit, node.args))
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError:
+        return False
+    return True
 
 
 # -- signs of SIMD lanes -------------------------------------------------------------------------

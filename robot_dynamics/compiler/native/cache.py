@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.compiler.native.llvm import Host, compile_object, host
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.version import __version__
 
@@ -95,6 +95,23 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
         return None
     text, _, code = payload.partition(b"\n")
     return json.loads(text), code
+
+
+def object_code(name: str, text: str) -> bytes:
+    """Return the object code of a module that is no kernel, from disk or from the compiler.
+
+    Raises:
+        BackendError: If there is no usable llvmlite.
+    """
+    around = environment(host())
+    key = "" if around is None else key_of(name, text, *around)
+    found = load(key) if key else None
+    if found is not None:
+        return found[1]
+    code = compile_object(text)
+    if key:
+        store(key, {"name": name}, code)
+    return code
 
 
 def _digest(key: str, payload: bytes) -> bytes:

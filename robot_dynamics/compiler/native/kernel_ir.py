@@ -34,7 +34,9 @@ from robot_dynamics.compiler.native.trigonometry import (
 )
 
 
-def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: bool) -> str:
+def single_ir(
+    program: Program, host: Host, finite: bool, scalar: str, at_once: bool, table: bool
+) -> str:
     """Write the module for one sample.
 
     Args:
@@ -43,8 +45,9 @@ def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: 
         finite: Refuse NaN and infinity in arguments.
         scalar: "double" or "float".
         at_once: Store results as soon as they are known.
+        table: Keep constants in a table.
     """
-    functions = single_functions(program, host, finite, scalar, at_once)
+    functions = single_functions(program, host, finite, scalar, at_once, table)
     if native_entry.available():
         shapes = _shapes(program)
         functions += single_entry(program.inputs, shapes, scalar, host.typed_pointers)
@@ -78,7 +81,12 @@ def _shapes(program: Program) -> dict[str, Shape]:
 
 
 def single_functions(
-    program: Program, host: Host, finite: bool, scalar: str = "double", at_once: bool = False
+    program: Program,
+    host: Host,
+    finite: bool,
+    scalar: str = "double",
+    at_once: bool = False,
+    table: bool = False,
 ) -> list[str]:
     """Write `i32 single(addresses of inputs, then of outputs)`.
 
@@ -92,9 +100,12 @@ def single_functions(
         scalar: Type of numbers, "double" or "float".
         at_once: Store results as soon as they are known, so that those of a large matrix do not
             stay on the stack until the end.
+        table: Read constants from a table, each use from a place of its own. Its address is in a
+            register. LLVM writes the address of each constant into the code, ten bytes.
     """
     lanes, width = SimdType(scalar), host.lanes(scalar)
     code = Code(host.typed_pointers)
+    constants = Constants(code, lanes) if table else None
 
     def load(name: str, i: int) -> str:
         return code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)
@@ -105,9 +116,11 @@ def single_functions(
         inputs = {place: load(*place) for place in _places(program.inputs)}
         if finite:
             _refuse_non_finite(code, lanes, inputs.values())
-        values = _WrittenValues(program, packing, inputs, code, lanes, width)
+        values = _WrittenValues(program, packing, inputs, code, lanes, constants, width)
+    elif packing.packs or constants:
+        values = PackedValues(load, code, lanes, packing, constants)
     else:
-        values = PackedValues(load, code, lanes, packing) if packing.packs else Values(load)
+        values = Values(load)
     outputs = emit_body(
         code,
         program,
@@ -121,15 +134,55 @@ def single_functions(
         if finite:
             _refuse_non_finite(code, lanes, starmap(load, _places(program.inputs)))
         for name, results in outputs.items():
-            for i, value in enumerate(results):
-                code.store(lanes.type, value, argument(name), i * lanes.bytes, lanes.bytes)
+            entries = program.outputs[name].entries
+            i = 0
+            while i < len(results):
+                kind, value = lanes, results[i]
+                if isinstance(values, PackedValues) and (row := values.row(entries[i:])):
+                    kind, value = row
+                code.store(kind.type, value, argument(name), i * lanes.bytes, lanes.bytes)
+                i += kind.width
     code.do("ret i32 0")
     parameters = ", ".join(f"i64 {argument(name)}" for name in (*program.inputs, *program.outputs))
     types = dict.fromkeys([lanes, SimdType(scalar, width)])
     return [
+        *(constants.definitions() if constants else ()),
         *(exact_functions(t, host.typed_pointers) for t in types),
         code.function(f"define i32 @single({parameters})", "nounwind"),
     ]
+
+
+class Constants:
+    """A table of constants in memory.
+
+    Its address comes from memory, so that LLVM does not add offsets to a symbol, which takes ten
+    bytes each; and every use has its own entry, so that it becomes an operand in memory and takes
+    no register.
+    """
+
+    def __init__(self, code: Code, lanes: SimdType) -> None:
+        self._code, self._lanes = code, lanes
+        self._values: list[float] = []
+        self._table = code.load("i64", code.address_of("table_of_constants", "i64"))
+
+    def load(self, *values: float) -> str:
+        """Write the load of a constant, or of a vector of several."""
+        kind, size = SimdType(self._lanes.scalar, len(values)).type, self._lanes.bytes
+        place = self._code.at(self._table, kind, len(self._values) * size)
+        self._values += values
+        return self._code.let(f"load {kind}, {place}, align {size}, !invariant.load !1")
+
+    def definitions(self) -> list[str]:
+        """Write the table."""
+        scalar, values = self._lanes.scalar, self._values or [0.0]
+        kind = f"[{len(values)} x {scalar}]"
+        numbers = ", ".join(f"{scalar} {number_text(x, scalar)}" for x in values)
+        address = self._code.address_of("constants", kind)
+        return [
+            f"@constants = internal global {kind} [{numbers}], align 64\n",
+            f"@table_of_constants = internal global i64 {address}\n",
+            "!1 = !{}\n",
+        ]
 
 
 Place = tuple[str, int]
@@ -174,6 +227,7 @@ class PackedValues(Values):
         code: Code of the function.
         lanes: Type of a scalar.
         packing: The packs of the program.
+        constants: Table of constants, or None.
     """
 
     def __init__(
@@ -182,8 +236,10 @@ class PackedValues(Values):
         code: Code,
         lanes: SimdType,
         packing: Packing,
+        constants: Constants | None,
     ) -> None:
         super().__init__(load_input)
+        self._constants = constants
         self._code, self._lanes, self._packing = code, lanes, packing
         self._signs = LaneSigns(packing)
         self._vectors: dict[Pack, _Vector] = {}
@@ -202,6 +258,9 @@ class PackedValues(Values):
 
     def use(self, node: Expression) -> str:
         """See `Values`; a SIMD lane is extracted at its first use."""
+        value = constant_value(node) if self._constants else None
+        if self._constants and value is not None and abs(value) not in (0.0, 1.0):
+            return self._constants.load(value)
         if node.index not in self.known:
             self.known[node.index] = self._lane(*unsigned(node))
         return self.known[node.index]
@@ -209,6 +268,15 @@ class PackedValues(Values):
     def result(self, node: Expression) -> str:
         """See `Values`."""
         return self.use(node)
+
+    def row(self, entries: Sequence[Expression]) -> tuple[SimdType, str] | None:
+        """Return the vector of a pack whose nodes the entries begin with, and its type; or None."""
+        pack, _ = self._packing.place.get(unsigned(entries[0])[0].index, (None, 0))
+        nodes, signs = zip(*map(unsigned, entries[: len(pack.nodes) if pack else 1]), strict=True)
+        if pack is None or self._packing.pack_of(nodes) is None:
+            return None
+        name, negative = self._vectors[pack]
+        return self._kind(len(nodes)), self._changed(name, _differ(negative, signs))
 
     def _sum(self, pack: Pack, left: _Vector, right: _Vector) -> _Vector:
         """Write a sum, or a difference if that changes fewer signs, with the signs of the left."""
@@ -251,7 +319,9 @@ class PackedValues(Values):
         kind, nodes = self._kind(len(operand.nodes)), operand.nodes
         if all(x.op == CONSTANT for x in nodes):
             signs = (-1.0 if minus else 1.0 for minus in negative)
-            signed = (sign * x.value for sign, x in zip(signs, nodes, strict=True))
+            signed = [sign * x.value for sign, x in zip(signs, nodes, strict=True)]
+            if self._constants:
+                return self._constants.load(*signed)
             numbers = (f"{kind.scalar} {number_text(c, kind.scalar)}" for c in signed)
             return f"<{', '.join(numbers)}>"
         if all(x is nodes[0] for x in nodes):
@@ -289,6 +359,7 @@ class _WrittenValues(PackedValues):
         inputs: Every input, loaded before the first store.
         code: Code of the function.
         lanes: Type of every value.
+        constants: Table of constants, or None.
         width: Zeros to store at a time.
     """
 
@@ -299,9 +370,10 @@ class _WrittenValues(PackedValues):
         inputs: Mapping[Place, str],
         code: Code,
         lanes: SimdType,
+        constants: Constants | None,
         width: int,
     ) -> None:
-        super().__init__(lambda name, i: inputs[name, i], code, lanes, packing)
+        super().__init__(lambda name, i: inputs[name, i], code, lanes, packing, constants)
         self._width = width
         self._targets: dict[int, list[Place]] = defaultdict(list)
         for name, output in program.outputs.items():

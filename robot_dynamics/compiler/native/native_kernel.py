@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, RowChoice, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
@@ -37,6 +37,7 @@ from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
+    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +56,10 @@ _NODES_FOR_LEVEL_1 = 6_000
 # result written when it is known, but not long chains (vectors) or what waits for divisions. Of
 # many samples, each value takes a register, and a quarter fewer are spilled: all but what waits.
 _NODES_UNSCHEDULED = 1_000
+
+# From here on fetching the code takes longer than the operations, and constants in a table save a
+# tenth of it; shorter code is as fast without
+_NODES_WITH_TABLE = 2_000
 
 
 def compile_native(
@@ -154,6 +159,18 @@ class NativeKernel(Kernel):
         if not native_entry.available():
             return None
         return self._entry_of(signature, text, unusual, place, alone)
+
+    def row_entry(
+        self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
+    ) -> RowEntry | None:
+        """See `Kernel.row_entry`."""
+        chosen_rows: Any = imported("robot_dynamics.compiler.native.entry.chosen_rows")
+        if not native_entry.available() or self.outputs[choice.measure][0] > chosen_rows.MOST_ROWS:
+            return None
+        entry: RowEntry = chosen_rows.RowEntry(
+            self._code, self.inputs, self.outputs, choice, signature, text, unusual
+        )
+        return entry
 
     def _by_entry(self, arrays: tuple[Any, ...], out: Any, threads: int | None) -> Results | None:
         """Make arrays of the arguments and call the entries on them; None if they decline."""
@@ -302,8 +319,9 @@ class _Builder:
         """Return the facts about the kernel, and the code for one sample."""
 
         def ir() -> str:
-            at_once = _better_in_order(self.program)
-            arguments = self.program, self._host, self._finite, scalar, at_once
+            in_order = _better_in_order(self.program)
+            table = _is_matrix_of(_NODES_WITH_TABLE, self.program)
+            arguments = self.program, self._host, self._finite, scalar, in_order, table
             return str(_writer().single_ir(*arguments))
 
         what = "single" if scalar == "double" else f"single of {scalar}"
@@ -349,11 +367,15 @@ class _Builder:
 
 
 def _better_in_order(program: Program, many: bool = False) -> bool:
-    """Return whether code is faster in the order of the equations."""
-    if _operation_count(program).divisions > 0:
-        return False
-    matrix = any(len(output.shape) == 2 for output in program.outputs.values())
-    return many or (matrix and len(program.nodes) > _NODES_UNSCHEDULED)
+    """Return whether code, of one sample or of many, is faster in the order of the equations."""
+    large = many or _is_matrix_of(_NODES_UNSCHEDULED, program)
+    return large and not _operation_count(program).divisions
+
+
+def _is_matrix_of(nodes: int, program: Program) -> bool:
+    """Return whether a result is a matrix, or of more axes, and takes more than so many nodes."""
+    matrix = any(len(output.shape) >= 2 for output in program.outputs.values())
+    return matrix and len(program.nodes) > nodes
 
 
 def _writer() -> Any:

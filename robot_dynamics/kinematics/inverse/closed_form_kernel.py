@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.kernel import Backend, compile_program
+from robot_dynamics.compiler.kernel import Backend, RowChoice, compile_program
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.kinematics.inverse.axis_chain import (
@@ -29,6 +29,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross,
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
+    InverseSolutions,
     free_joints,
     lever_of,
     reason_of,
@@ -74,7 +75,7 @@ class ClosedFormKernel:
 
     Attributes:
         branches: Name of every branch.
-        entry: The kernel for one pose where all is as usual, and None where it is not.
+        entry: The solutions of one pose where all is as usual, and None where it is not.
     """
 
     def __init__(
@@ -99,9 +100,20 @@ class ClosedFormKernel:
         self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
-        text = "Every branch of a pose; None where arguments are unusual."
-        entry = self._usual.native_entry("branches(*pose)", text, unusual, alone=True)
-        self.entry: Callable[..., Branches | None] = entry or unusual
+        text = "Branches of a pose; None where arguments are unusual."
+        every = self._usual.native_entry("branches(*pose)", text, unusual, alone=True)
+        self._every = every or unusual
+        choice = RowChoice(
+            results=InverseSolutions,
+            fields={"q": "q", "residual": "residual"},
+            measure="residual",
+            limit=REACHED,
+            flag="state",
+            verdict="regular",
+        )
+        rows = self._usual.row_entry(choice, "solutions(*pose)", text, self._first_of_its_kind)
+        self._rows = rows
+        self.entry: Callable[..., InverseSolutions | None] = rows.function if rows else unusual
 
     def __call__(
         self, R: Array, p: Array, redundant: Array | None = None, free: Array | None = None
@@ -118,6 +130,21 @@ class ClosedFormKernel:
         if free is None:
             return Branches(*self._usual(R, p, *given))
         return Branches(*self._at_free_angles(R, p, *given, free))
+
+    def _first_of_its_kind(self, *pose: Any) -> InverseSolutions | None:
+        """Return the solutions of a usual pose that others reach than any pose before; or None."""
+        found = self._every(*pose)
+        if self._rows is None or found is None or found.regular.item() < 0.0:
+            return None
+        digits = np.where(found.residual <= REACHED, np.where(found.state == 1.0, 2, 1), 0)
+        names = tuple(name for name, k in zip(self.branches, digits, strict=True) if k)
+        inside = digits[digits > 0] == 2
+        every, none = np.full(len(names), True), np.full(len(names), None)
+        for array in (inside, every, none):  # all results with these branches hold them
+            array.setflags(write=False)
+        shared = InverseSolutions(none, names, none, inside, every, None, none)
+        self._rows.remember(digits.tolist(), shared)
+        return self.entry(*pose)
 
     @cached_property
     def _usual(self) -> Any:

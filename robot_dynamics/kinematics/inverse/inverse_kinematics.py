@@ -114,7 +114,7 @@ class InverseKinematics:
             )
         self._numeric = NumericSolver(self._chain, cache, backend, self.selection)
         self._closed: ClosedFormKernel | None = None
-        self._entry: Callable[..., Branches | None] = unusual
+        self._entry: Callable[..., InverseSolutions | None] = unusual
         self._given: int | None = None
         self.structure = "numeric"
         self.branches: tuple[str, ...] = (self.structure,)
@@ -127,11 +127,6 @@ class InverseKinematics:
         self.redundant = None if self._given is None else self.joint_names[self._given]
         if self._closed is not None and redundant == ARM_ANGLE:
             self.redundant = ARM_ANGLE
-        self._all = np.full(len(self.branches), True)
-        self._none = np.full(len(self.branches), None)
-        self._subsets: dict[bytes, tuple[Any, ...]] = {}  # what results without some branches share
-        for array in (self._all, self._none):  # every result that holds them holds these
-            array.setflags(write=False)
 
     def __call__(
         self,
@@ -166,13 +161,8 @@ class InverseKinematics:
                 found = self._entry(rotation, position)
             else:
                 found = self._entry(rotation, position, np.array([redundant]))
-            if found is not None and (regular := found[3].item()) >= 0.0:
-                q, residual, state, _ = found
-                if regular == 0.0:
-                    return self._some(q, residual, state)
-                inside = self._all if regular == 2.0 else state == 1.0
-                fields = q, self.branches, residual, inside, self._all, None, self._none
-                return tuple.__new__(InverseSolutions, fields)  # without a frame of Python
+            if found is not None:
+                return found
         R, p, one = _checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._closed is None:
@@ -180,18 +170,6 @@ class InverseKinematics:
         else:
             solutions = self._solutions(self._closed, R, p, given, free)
         return solutions.one() if one else solutions
-
-    def _some(self, q: Array, residual: Array, state: Array) -> InverseSolutions:
-        """Return the branches that reach a pose that is not special."""
-        valid = residual <= REACHED
-        key = valid.tobytes()
-        if key not in self._subsets:
-            rows = np.flatnonzero(valid)
-            names = tuple(self.branches[row] for row in rows)
-            self._subsets[key] = rows, names, self._all[: len(rows)], self._none[: len(rows)]
-        rows, names, every, none = self._subsets[key]
-        inside = state[rows] == 1.0
-        return InverseSolutions(q[rows], names, residual[rows], inside, every, None, none)
 
     def turns(self, q: npt.ArrayLike) -> Array:
         """Return every position within the limits equal to q up to multiples of 2 pi, (m, n)."""

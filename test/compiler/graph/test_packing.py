@@ -8,9 +8,11 @@ from hypothesis import given, settings
 
 from programs import inverse_program
 from robot_dynamics import read_urdf
+from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, NEGATE, SUBTRACT
 from robot_dynamics.compiler.graph.packing import Pack, find_packs
 from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import limbed_robots
@@ -69,3 +71,39 @@ def test_simd_lanes_of_a_pack_have_the_same_kind_of_operation(robot):
 def test_robots_without_equal_limbs_are_not_packed(name):
     program = inverse_program(merge_fixed(read_urdf(find_robot(name))))
     assert not find_packs(program, 8).packs
+
+
+CHAIN = (-1, 0, 1, 2)
+
+
+def solutions(M, B):
+    """Solutions of M X = B, column by column."""
+    L, inverse_D = factorise(M, CHAIN)
+    return {"X": np.array([solve(L, inverse_D, CHAIN, column) for column in B.T]).T}
+
+
+@pytest.mark.parametrize(("columns", "width"), [(7, 8), (7, 4), (2, 2)])
+def test_columns_of_a_solution_share_packs(columns, width):
+    program = trace("f", solutions, {"M": (4, 4), "B": (4, columns)})
+    packing = find_packs(program, width)
+    assert {len(pack.nodes) for pack in packing.packs} <= set(range(2, width + 1))
+    assert all(x.index in packing.place for x in program.outputs["X"].entries)
+    rng = np.random.default_rng(3)
+    A, B = rng.normal(size=(4, 4)), rng.normal(size=(4, columns))
+    M = A @ A.T + np.eye(4)
+    X = compile_native(program, use_cache=False)(M, B)
+    np.testing.assert_allclose(X, np.linalg.solve(M, B), rtol=0.0, atol=1e-13)  # round-off
+
+
+def test_columns_that_need_each_other_share_no_packs():
+    def equations(M, B):
+        (X,) = solutions(M, B[:, 1:]).values()
+        L, inverse_D = factorise(M, CHAIN)
+        first = solve(L, inverse_D, CHAIN, B[:, 0] + X[0, -1])
+        return {"X": np.column_stack([first, X])}
+
+    program = trace("f", equations, {"M": (4, 4), "B": (4, 7)})
+    assert all(len(pack.nodes) < 7 for pack in find_packs(program, 8).packs)
+    M, B = np.diag([1.0, 2.0, 4.0, 8.0]), np.arange(28.0).reshape(4, 7)
+    X = compile_native(program, use_cache=False)(M, B)
+    np.testing.assert_allclose(X, equations(M, B)["X"], rtol=0.0, atol=1e-12)  # round-off

@@ -32,8 +32,7 @@ def single_entry(
     data = entry.check_inputs(inputs)
 
     def compute(results: Sequence[str]) -> str:
-        arguments = ", ".join(f"i64 {address}" for address in (*data, *results))
-        return code.equal("i32", code.let(f"call i32 @single({arguments})"), "0")
+        return entry.run_single([*data, *results])
 
     return entry_functions(entry, out, outputs, compute)
 
@@ -163,19 +162,10 @@ def _finish(entry: EntryWriter, arrays: list[str], outputs: Mapping[str, Shape])
     code.label("python")
     code.do(f"%answer = call i64 @PyObject_Vectorcall({arguments})")
     code.do("ret i64 %answer")
-    for label, made in entry.failures:  # no memory: the exception is set
-        code.label(label)
-        for array in made:
-            code.do(f"call void @Py_DecRef(i64 {array})")
-        code.do("ret i64 0")
-    declared = [
-        f"declare {result} @{name}({types})\n" for name, (result, types) in python.FUNCTIONS.items()
-    ]
-    slots = f"@objects = global [{len(python.OBJECTS)} x i64] zeroinitializer\n"
-    slots += f"@newest = internal global i64 {entry.remembered(outputs) - 1}\n"
+    entry.write_failures()
     return [
-        *declared,
-        slots,
+        *declarations(),
+        f"@newest = internal global i64 {entry.remembered(outputs) - 1}\n",
         *entry.constants,
         _find_keywords(code.typed_pointers),
         code.function(f"define i64 @beside({arguments}, i64 %found)")
@@ -183,6 +173,14 @@ def _finish(entry: EntryWriter, arrays: list[str], outputs: Mapping[str, Shape])
         else code.function(f"define i64 @call({arguments})"),
         *([entry.call_function()] if entry.own else []),
     ]
+
+
+def declarations() -> list[str]:
+    """Write the functions that an entry calls and the objects that it compares with."""
+    declared = [
+        f"declare {result} @{name}({types})\n" for name, (result, types) in python.FUNCTIONS.items()
+    ]
+    return [*declared, f"@objects = global [{len(python.OBJECTS)} x i64] zeroinitializer\n"]
 
 
 # -- the pieces that they are written from ------------------------------------------------------
@@ -460,6 +458,19 @@ class EntryWriter:
         self.unless(self.code.let(f"icmp ne i64 {result}, 0"), failed)
         self.failures.append((failed, list(self.made)))
 
+    def write_failures(self) -> None:
+        """Write the blocks after a failure: there is no memory, and the exception is set."""
+        for label, made in self.failures:
+            self.code.label(label)
+            for array in made:
+                self.code.do(f"call void @Py_DecRef(i64 {array})")
+            self.code.do("ret i64 0")
+
+    def run_single(self, addresses: Sequence[str]) -> str:
+        """Run the kernel of one sample; i1, false if an input is not finite."""
+        arguments = ", ".join(f"i64 {address}" for address in addresses)
+        return self.code.equal("i32", self.code.let(f"call i32 @single({arguments})"), "0")
+
     def arrays_of(self, things: str, outputs: Mapping[str, Shape]) -> list[str]:
         """The arrays of a result, of a list or of a tuple; for one output it is the array."""
         if len(outputs) == 1:
@@ -539,15 +550,17 @@ class EntryWriter:
 
     def answer(self, arrays: list[str]) -> str:
         """Return the result of a call, which owns the arrays: the only one, or a named tuple."""
-        if len(arrays) == 1:
-            return arrays[0]
+        return arrays[0] if len(arrays) == 1 else self.named_tuple(len(arrays), arrays.__getitem__)
+
+    def named_tuple(self, size: int, item: Callable[[int], str]) -> str:
+        """Return a named tuple, which owns its items."""
         code, kind = self.code, self.object("results")
-        answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {len(arrays)})")
+        answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {size})")
         self.fail_if_null(answer)
         if python.TUPLE_HASH:
             code.store("i64", "-1", answer, python.TUPLE_HASH)
-        for i, array in enumerate(arrays):
-            code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {array})")
+        for i in range(size):
+            code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {item(i)})")
         return answer
 
     def remembered(self, outputs: Mapping[str, Shape]) -> int:

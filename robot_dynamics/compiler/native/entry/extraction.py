@@ -76,7 +76,8 @@ def extractor() -> Callable[[bytes, bytes, int], int | None] | None:
     if not native_entry.available():
         return None
     try:
-        code = llvm.Loaded(_object_code(), ["call", "objects"], _imports())
+        text = _module(llvm.host().typed_pointers)
+        code = llvm.Loaded(cache.object_code("extraction", text), ["call", "objects"], _imports())
     except BackendError:
         return None
     slots = (ctypes.c_int64 * 2).from_address(code.address("objects"))
@@ -90,19 +91,6 @@ def _imports() -> dict[str, int]:
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in FUNCTIONS
     }
-
-
-def _object_code() -> bytes:
-    text = _module(llvm.host().typed_pointers)
-    around = cache.environment(llvm.host())
-    name = "" if around is None else cache.key_of("extraction", text, *around)
-    found = cache.load(name) if name else None
-    if found is not None:
-        return found[1]
-    code = llvm.compile_object(text)
-    if name:
-        cache.store(name, {"name": "extraction"}, code)
-    return code
 
 
 def _module(typed_pointers: bool) -> str:

@@ -1,0 +1,148 @@
+"""An entry whose results hold some rows of a kernel's outputs, beside objects that Python made.
+
+A kernel computes all rows. The entry copies those that count into new arrays, and puts them into a
+named tuple. Its other items depend on the choice of rows alone: they come from a table that
+Python fills.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from robot_dynamics.compiler.graph.trace import Shape
+from robot_dynamics.compiler.kernel import RowChoice
+from robot_dynamics.compiler.native import cache, llvm
+from robot_dynamics.compiler.native.entry import native_entry as python
+from robot_dynamics.compiler.native.entry.entry_code import (
+    ENTRY_PARAMETERS,
+    EntryWriter,
+    declarations,
+)
+from robot_dynamics.compiler.native.ir import Code, SimdType, module, number_text
+
+MOST_ROWS = 8
+"""The table has an item for every choice: of each row 0, 1 or 2, see `RowEntry.remember`."""
+
+
+class RowEntry:
+    """The entry of one kernel.
+
+    Args:
+        kernel: Its code for one sample; lives as long as the entry.
+        inputs: Its inputs.
+        outputs: Its outputs.
+        choice: The rows.
+        signature: Name and parameters that the function shows.
+        text: Its docstring.
+        unusual: Takes the calls that the entry does not, and those with a new choice of rows.
+
+    Attributes:
+        function: The builtin function.
+    """
+
+    def __init__(
+        self,
+        kernel: llvm.Loaded,
+        inputs: Mapping[str, Shape],
+        outputs: Mapping[str, Shape],
+        choice: RowChoice,
+        signature: str,
+        text: str,
+        unusual: Callable[..., Any],
+    ) -> None:
+        rows = outputs[choice.measure][0]
+        ir = _module(inputs, outputs, choice, llvm.host().typed_pointers)
+        imports = {**python.imports(), "single": kernel.address("single")}
+        code = cache.object_code("chosen rows", ir)
+        self._code = llvm.Loaded(code, ["call", "objects", "table"], imports)
+        self._table = (ctypes.c_int64 * 3**rows).from_address(self._code.address("table"))
+        self._code.kept += [None] * max(python.REMEMBERED) + [kernel]
+        self.function = python.builtin_function(
+            self._code, signature, text, "double", unusual, choice.results
+        )
+
+    def remember(self, digits: list[int], items: tuple[Any, ...]) -> None:
+        """Set the items of results with a choice of rows.
+
+        Args:
+            digits: For each row 0 if it is left out, 2 if it is flagged, else 1.
+            items: The items; those of `RowChoice.fields` are not used.
+        """
+        self._code.kept.append(items)
+        self._table[sum(digit * 3**k for k, digit in enumerate(digits))] = id(items)
+
+
+def _module(
+    inputs: Mapping[str, Shape],
+    outputs: Mapping[str, Shape],
+    choice: RowChoice,
+    typed_pointers: bool,
+) -> str:
+    """Write the module; its function `call` is as that of `single_entry`."""
+    code = Code(typed_pointers)
+    entry = EntryWriter(code, "double", many=True)
+    buffers = {name: code.stack("double", math.prod(s)) for name, s in outputs.items()}
+    entry.require(code.equal("i64", "%nargs", str(len(inputs))))
+    entry.require(code.equal("i64", "%kwnames", "0"))
+    data = entry.check_inputs(inputs)
+    entry.require(entry.run_single([*data, *buffers.values()]))
+    verdict = code.load("double", buffers[choice.verdict])
+    entry.require(code.let(f"fcmp oge double {verdict}, 0.0"))
+    count, key = "0", "0"
+    rows = []  # whether each is returned, and its number in the results
+    limit, one = (number_text(x, "double") for x in (choice.limit, 1.0))
+    for i in range(outputs[choice.measure][0]):
+        measure, flag = (
+            code.load("double", buffers[x], 8 * i) for x in (choice.measure, choice.flag)
+        )
+        returned = code.let(f"fcmp ole double {measure}, {limit}")
+        rows.append((returned, count))
+        flagged = code.let(f"fcmp oeq double {flag}, {one}")
+        digit = code.let(f"select i1 {flagged}, i64 {2 * 3**i}, i64 {3**i}")
+        key = code.let(f"add i64 {key}, " + code.let(f"select i1 {returned}, i64 {digit}, i64 0"))
+        count = code.let(f"add i64 {count}, " + code.let(f"zext i1 {returned} to i64"))
+    table = f"[{3 ** len(rows)} x i64]"
+    place = code.let(f"add i64 {code.address_of('table', table)}, " + code.let(f"shl i64 {key}, 3"))
+    items = code.load("i64", place)
+    entry.require(code.let(f"icmp ne i64 {items}, 0"))
+    entry.count = count
+    arrays = {
+        field: entry.new_array(outputs[output][1:]) for field, output in choice.fields.items()
+    }
+    targets = entry.data_of(list(arrays.values()))
+    for i, (returned, number) in enumerate(rows):
+        copy, go_on = code.fresh("copy"), code.fresh("next")
+        code.branch(returned, copy, go_on)
+        code.label(copy)
+        for target, output in zip(targets, choice.fields.values(), strict=True):
+            size = 8 * math.prod(outputs[output][1:])
+            to = code.let(f"add i64 {target}, " + code.let(f"mul i64 {number}, {size}"))
+            code.copy(to, code.let(f"add i64 {buffers[output]}, {i * size}"), str(size))
+        code.do(f"br label %{go_on}")
+        code.label(go_on)
+
+    def item(k: int, field: str) -> str:
+        if field in arrays:
+            return arrays[field]
+        shared = code.let(f"call i64 @PyTuple_GetItem(i64 {items}, i64 {k})")
+        code.do(f"call void @Py_IncRef(i64 {shared})")
+        return shared
+
+    fields: tuple[str, ...] = choice.results._fields  # type: ignore[attr-defined]
+    code.do(f"ret i64 {entry.named_tuple(len(fields), lambda k: item(k, fields[k]))}")
+    code.label("slow")
+    code.do(f"%answer = call i64 @PyObject_Vectorcall({ENTRY_PARAMETERS})")
+    code.do("ret i64 %answer")
+    entry.write_failures()
+    kernel = ", ".join(["i64"] * (len(inputs) + len(outputs)))
+    parts = [
+        f"declare i32 @single({kernel})\n",
+        f"@table = global {table} zeroinitializer\n",
+        *declarations(),
+        *entry.constants,
+        code.function(f"define i64 @call({ENTRY_PARAMETERS})"),
+    ]
+    return module(parts, [SimdType("double")], typed_pointers)
