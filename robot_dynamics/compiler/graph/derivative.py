@@ -1,6 +1,13 @@
-"""Derivatives of expressions with respect to an input entry."""
+"""Derivatives of expressions with respect to input entries."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from robot_dynamics.compiler.graph.expression import (
     Expression,
@@ -8,50 +15,110 @@ from robot_dynamics.compiler.graph.expression import (
     function,
     multiply,
     negate,
+    reciprocal,
+    select,
 )
 from robot_dynamics.compiler.graph.operations import (
+    ABS,
     ADD,
-    CONSTANT,
+    ARCTAN2,
     COS,
-    INPUT,
+    EXP,
+    FLOOR,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
+    SELECT,
     SIN,
+    SQRT,
     SUBTRACT,
+    TANH,
 )
 from robot_dynamics.compiler.graph.trace import live_nodes
-from robot_dynamics.errors import TraceError
 
 
 def derivative(expression: Expression, x: Expression) -> Expression:
-    """Return the derivative of an expression with respect to an input.
+    """Return the derivative of an expression with respect to an input."""
+    return _forward(live_nodes([expression]), [expression], x)[0]
 
-    Raises:
-        TraceError: If it holds another function than sine and cosine.
+
+def jacobian(outputs: Sequence[Expression], inputs: Sequence[Expression]) -> npt.NDArray[Any]:
+    """Return all derivatives of expressions (rows) with respect to inputs (columns).
+
+    Accumulated from the inputs on or from the outputs back, whichever are fewer.
     """
-    graph = x.graph
-    found: dict[int, Expression] = {}
-    for node in live_nodes([expression]):
-        args = node.args
-        slopes = [found[a.index] for a in args]
-        if node.op in (INPUT, CONSTANT):
-            slope = graph.one if node is x else graph.zero
-        elif node.op == NEGATE:
-            slope = negate(slopes[0])
-        elif node.op == ADD:
-            slope = add(*slopes)
-        elif node.op == SUBTRACT:
-            slope = add(slopes[0], negate(slopes[1]))
-        elif node.op == MULTIPLY:
-            slope = add(multiply(slopes[0], args[1]), multiply(args[0], slopes[1]))
-        elif node.op == RECIPROCAL:
-            slope = negate(multiply(multiply(node, node), slopes[0]))
-        elif node.op == SIN:
-            slope = multiply(function(COS, args[0]), slopes[0])
-        elif node.op == COS:
-            slope = negate(multiply(function(SIN, args[0]), slopes[0]))
-        else:
-            raise TraceError(f"there is no derivative of '{node.op}'")
-        found[node.index] = slope
-    return found[expression.index]
+    nodes = live_nodes(outputs)
+    matrix = np.empty((len(outputs), len(inputs)), dtype=object)
+    if len(inputs) <= len(outputs):
+        for j, x in enumerate(inputs):
+            matrix[:, j] = _forward(nodes, outputs, x)
+    else:
+        for i, output in enumerate(outputs):
+            matrix[i] = _backward(nodes, output, inputs)
+    return matrix
+
+
+def _forward(
+    nodes: Sequence[Expression], outputs: Sequence[Expression], x: Expression
+) -> list[Expression]:
+    """Return the derivatives of some of the nodes with respect to one input."""
+    zero = x.graph.zero
+    slopes = dict(zip([x.index], [x.graph.one], strict=True))
+    for node in nodes:
+        moving = [k for k, a in enumerate(node.args) if a.index in slopes]
+        if moving:
+            partials = _partials(node)
+            slope = zero
+            for k in moving:
+                slope = add(slope, multiply(partials[k], slopes[node.args[k].index]))
+            if slope is not zero:
+                slopes[node.index] = slope
+    return [slopes.get(output.index, zero) for output in outputs]
+
+
+def _backward(
+    nodes: Sequence[Expression], output: Expression, inputs: Sequence[Expression]
+) -> list[Expression]:
+    """Return the derivatives of one node with respect to some inputs."""
+    zero = output.graph.zero
+    found = dict(zip([output.index], [output.graph.one], strict=True))
+    for node in reversed(nodes):
+        if node.index in found and node.args:
+            for a, partial in zip(node.args, _partials(node), strict=True):
+                found[a.index] = add(found.get(a.index, zero), multiply(partial, found[node.index]))
+    return [found.get(x.index, zero) for x in inputs]
+
+
+def _partials(node: Expression) -> list[Expression]:
+    """Return the derivatives of an operation with respect to its operands."""
+    one, zero, args = node.graph.one, node.graph.zero, node.args
+    x = args[0]
+    if node.op == ADD:
+        return [one, one]
+    if node.op == SUBTRACT:
+        return [one, negate(one)]
+    if node.op == MULTIPLY:
+        return [args[1], x]
+    if node.op == ARCTAN2:
+        square = add(multiply(x, x), multiply(args[1], args[1]))
+        return [multiply(args[1], reciprocal(square)), negate(multiply(x, reciprocal(square)))]
+    if node.op == SELECT:
+        return [zero, zero, select(x, args[1], one, zero), select(x, args[1], zero, one)]
+    if node.op == NEGATE:
+        return [negate(one)]
+    if node.op == RECIPROCAL:
+        return [negate(multiply(node, node))]
+    if node.op == SIN:
+        return [function(COS, x)]
+    if node.op == COS:
+        return [negate(function(SIN, x))]
+    if node.op == SQRT:
+        return [multiply(node.graph.constant(0.5), reciprocal(node))]
+    if node.op == EXP:
+        return [node]
+    if node.op == TANH:
+        return [add(one, negate(multiply(node, node)))]
+    if node.op == ABS:
+        return [select(x, zero, negate(one), one)]
+    assert node.op == FLOOR, f"there is no derivative of '{node.op}'"
+    return list(repeat(zero, len(args)))

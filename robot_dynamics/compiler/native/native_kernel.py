@@ -95,6 +95,7 @@ class NativeKernel(Kernel):
         self._code = code
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
         self._batches: dict[str, _Batch] = {}
+        self._kept: list[llvm.Loaded] = []  # code whose addresses were given away
         self._ndim = len(next(iter(inputs.values()), ()))  # of one sample of the first input
         self.has_entry = native_entry.available()
         self._entry = self._own_entry(_decline) if self.has_entry else None
@@ -140,6 +141,13 @@ class NativeKernel(Kernel):
         if not native_entry.available():
             return None
         return self._entry_of("double", signature, text, unusual)
+
+    def addresses(self, scalar: str) -> tuple[int, int, int]:
+        """Return the addresses of `single` and `batch`, and the states of a block of the latter."""
+        code = self._code if scalar == "double" else self._builder.single(scalar)[1]
+        batch = self._batch(scalar)
+        self._kept.append(code)
+        return code.address("single"), batch.address, batch.width
 
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
         """Make arrays of the arguments and call an entry on them; return None if it declines."""
@@ -225,6 +233,7 @@ class _Batch:
         self.samples_for_threads = max(width, _OPERATIONS_FOR_THREADS // operations)
         release_from = max(1, _OPERATIONS_FOR_RELEASE // operations)
         self._code = builder.batch(scalar, release_from)
+        self.address = self._code.address("batch")
         values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
         self.run = _function(self._code, "batch", ctypes.c_int64, values)
         self.entry: Callable[..., Results] | None = None
