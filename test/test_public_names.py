@@ -18,6 +18,7 @@ DYNAMICS = {
     *("inverse", "bias", "gravity", "mass_matrix", "inverse_derivatives"),
     *("forward", "forward_derivatives", "energy", "momentum", "regressor", "base_parameters"),
     *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
+    *("as_casadi", "as_jax", "as_torch"),
     *("operation_count", "source", "c_source", "cpp_header", "python_source"),
 }
 ROBOT = {

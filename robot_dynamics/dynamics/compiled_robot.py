@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +83,15 @@ class CompiledRobot:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without kernels, reduced robots and the progress function."""
-        made = {"_kernels", "_functions", "_resolved", "_last_payload", "_tree", "_reduced", "_reduced_to_solve"}
+        made = {
+            "_kernels",
+            "_functions",
+            "_resolved",
+            "_last_payload",
+            "_tree",
+            "_reduced",
+            "_reduced_to_solve",
+        }
         state = {
             name: value
             for name, value in self.__dict__.items()
@@ -134,13 +141,6 @@ class CompiledRobot:
         reducible = self.formulation == DEFAULT_FORMULATION and not definition.physical
         if definition.alternative and reducible and not coupled:
             yield self._equations(definition.alternative, variant, kernels.equations_of)
-
-    def _derivative_equations(self, name: str, variant: Variant) -> Iterator[Equations]:
-        """The ways to compute all derivatives of a kernel, before they are traced."""
-        module = imported("robot_dynamics.dynamics.differentiated")
-        yield self._equations(name, variant, module.differentiated)
-        if module.has_recursion(name, variant):
-            yield self._equations(name, variant, partial(module.differentiated, recursion=True))
 
     def _equations(self, name: str, variant: Variant, make: Callable[..., Equations]) -> Equations:
         """Make equations of the robot, reduced where that changes no result."""
@@ -272,15 +272,14 @@ class CompiledRobot:
         if name in SOLVED:
             self._check_invertible()
         make = imported("robot_dynamics.compiler.arrays.differentiable").CompiledEquations
-        key = self._key(name, variant)
-        options = self._cache, self._compile
-
-        def derivatives() -> Program:
-            return _best(name, self._derivative_equations(name, variant))
-
-        rule = make(derivatives, key and f"{key}/derivatives", *options)
         made: CompiledEquations = make(
-            lambda: self._program_to_compile(name, variant), key, *options, rule
+            (
+                lambda: self._program_to_compile(name, variant),
+                lambda: _best(name, [self._equations(name, variant, _kernels().derivatives_of)]),
+            ),
+            self._key(name, variant),
+            self._cache,
+            self._compile,
         )
         return made
 

@@ -1,23 +1,24 @@
 """Equations as functions of JAX: jit, vmap, jvp, grad.
 
-On a CPU a function calls the code of its kernel from within XLA, and its derivatives are those
-of the kernel of derivatives. On other devices, and for second derivatives, XLA compiles the
-equations.
+On a CPU a function calls the code of its kernel from within XLA, and its derivatives, of any
+order, call kernels of derivatives. On other devices XLA compiles the same equations.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics.compiler.arrays.differentiable import CompiledEquations, described
+from robot_dynamics.compiler.arrays.differentiable import (
+    CompiledEquations,
+    described,
+    of_one_shape,
+)
 from robot_dynamics.compiler.native.native_kernel import NativeKernel
 from robot_dynamics.compiler.native.xla_handler import xla_handler
 from robot_dynamics.compiler.source.array_libraries import library_function
-from robot_dynamics.errors import ShapeError
 from robot_dynamics.foundation import lazy
 from robot_dynamics.foundation.lazy import imported, needed
 from robot_dynamics.version import __version__
@@ -39,34 +40,31 @@ def jax_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
     inputs = equations.kernel.inputs
     value = _with_derivatives(jax, equations)
 
+    @jax.jit
+    def evaluate(*arrays: Any) -> Any:
+        given = of_one_shape(jax.numpy, inputs, _of_one_type(jax.numpy, arrays))
+        return equations.kernel.results(value(*given))
+
     def function(*arrays: Any) -> Any:
-        return equations.kernel.results(value(*_of_one_shape(jax.numpy, inputs, arrays)))
+        return evaluate(*arrays)
 
     text = f"Evaluate '{name}' on arrays of shape (..., n); jit, vmap and grad apply."
-    made: Callable[..., Any] = jax.jit(described(function, name, inputs, text))
-    return made
+    return described(function, name, inputs, text)
 
 
 def _with_derivatives(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:
     """Evaluate equations, with a rule for their derivatives."""
     value = jax.custom_jvp(_evaluation(jax, equations))
-    if equations.derivatives is None:
-
-        def by_equations(primals: Any, tangents: Any) -> Any:
-            return value(*primals), jax.jvp(_traced(equations), primals, tangents)[1]
-
-        value.defjvp(by_equations)
-        return value
-    slopes = _with_derivatives(jax, equations.derivatives)
 
     def by_kernel(primals: Any, tangents: Any) -> Any:
-        results, parts = value(*primals), iter(slopes(*primals))
+        results = value(*primals)
+        parts = iter(_with_derivatives(jax, equations.derivatives)(*primals))
         changes = []
         for result in results:
             change = jax.numpy.zeros_like(result)
             for tangent, part in zip(tangents, parts, strict=False):
                 if not isinstance(tangent, jax.custom_derivatives.SymbolicZero):
-                    change = change + _product(jax.numpy, part, tangent, result.shape)
+                    change = change + _product(part, tangent)
             changes.append(change)
         return results, tuple(changes)
 
@@ -74,7 +72,7 @@ def _with_derivatives(jax: Any, equations: CompiledEquations) -> Callable[..., t
     return value
 
 
-def _product(jnp: Any, part: Any, tangent: Any, shape: tuple[int, ...]) -> Any:
+def _product(part: Any, tangent: Any) -> Any:
     """Multiply derivatives (..., *output, n) with a change (..., n) of an input."""
     between = (1,) * (part.ndim - tangent.ndim)
     return (part * tangent.reshape(*tangent.shape[:-1], *between, tangent.shape[-1])).sum(-1)
@@ -89,9 +87,7 @@ def _evaluation(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[A
             return by_xla(*arrays)
         if jax.default_backend() == "cpu":
             return by_kernel(*arrays)
-        chosen: tuple[Any, ...] = jax.lax.platform_dependent(
-            *arrays, cpu=by_kernel, default=by_xla
-        )
+        chosen: tuple[Any, ...] = jax.lax.platform_dependent(*arrays, cpu=by_kernel, default=by_xla)
         return chosen
 
     return evaluate
@@ -133,20 +129,7 @@ def _target(equations: CompiledEquations, scalar: str) -> str:
     return name
 
 
-def _of_one_shape(
-    jnp: Any, inputs: Mapping[str, tuple[int, ...]], given: tuple[Any, ...]
-) -> list[Any]:
-    """Convert arguments to arrays of one float type with the same leading axes."""
-    arrays = [jnp.asarray(array) for array in given]
-    dtype = jnp.result_type(jnp.float32, *arrays)
-    for (name, shape), array in zip(inputs.items(), arrays, strict=True):
-        if array.shape[array.ndim - len(shape) :] != shape:
-            wanted = ", ".join(["...", *map(str, shape)])
-            raise ShapeError(f"{name} must have shape ({wanted}), got {array.shape}")
-    leading = jnp.broadcast_shapes(
-        *(a.shape[: a.ndim - len(s)] for a, s in zip(arrays, inputs.values(), strict=True))
-    )
-    return [
-        jnp.broadcast_to(array.astype(dtype), (*leading, *shape))
-        for array, shape in zip(arrays, inputs.values(), strict=True)
-    ]
+def _of_one_type(jnp: Any, given: tuple[Any, ...]) -> list[Any]:
+    """Convert arguments to arrays of one float type, of at least 32 bits."""
+    dtype = jnp.result_type(jnp.float32, *given)
+    return [jnp.asarray(array, dtype) for array in given]

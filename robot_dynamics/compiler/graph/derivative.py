@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -22,9 +22,11 @@ from robot_dynamics.compiler.graph.operations import (
     ABS,
     ADD,
     ARCTAN2,
+    CONSTANT,
     COS,
     EXP,
     FLOOR,
+    INPUT,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
@@ -34,7 +36,7 @@ from robot_dynamics.compiler.graph.operations import (
     SUBTRACT,
     TANH,
 )
-from robot_dynamics.compiler.graph.trace import live_nodes
+from robot_dynamics.compiler.graph.trace import Program, array_of, live_nodes, rebuilt, trace
 
 
 def derivative(expression: Expression, x: Expression) -> Expression:
@@ -122,3 +124,52 @@ def _partials(node: Expression) -> list[Expression]:
         return [select(x, zero, negate(one), one)]
     assert node.op == FLOOR, f"there is no derivative of '{node.op}'"
     return list(repeat(zero, len(args)))
+
+
+def all_derivatives(
+    outputs: Mapping[str, npt.NDArray[Any]],
+    inputs: Mapping[str, npt.NDArray[Any]],
+    known: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the derivatives of arrays of expressions with respect to all inputs of their graph.
+
+    They are named like dtau_dq, have shape (*output, *input) and come in the order of outputs,
+    then inputs.
+
+    Args:
+        outputs: Arrays of expressions or numbers, by name.
+        inputs: Arrays of inputs, by name.
+        known: Derivatives that are not to be derived, by name.
+    """
+    found = {}
+    for name, output in outputs.items():
+        for x, array in inputs.items():
+            key, entries = f"d{name}_d{x}", list(array.flat)
+            if known and key in known:
+                found[key] = known[key]
+            else:
+                values = [entries[0].graph.lift(value) for value in np.asarray(output).flat]
+                found[key] = jacobian(values, entries).reshape(np.shape(output) + array.shape)
+    return found
+
+
+def differentiated(program: Program) -> Program:
+    """Return the program of all derivatives of a program; see `all_derivatives`."""
+
+    def equations(**arrays: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        graph = next(iter(arrays.values())).flat[0].graph
+        new: dict[int, Expression] = {}
+        for node in program.nodes:
+            if node.op == INPUT:
+                new[node.index] = graph.input(*node.value)
+            elif node.op == CONSTANT:
+                new[node.index] = graph.constant(node.value)
+            else:
+                new[node.index] = rebuilt(node, new)
+        outputs = {
+            name: array_of([new[e.index] for e in output.entries], output.shape)
+            for name, output in program.outputs.items()
+        }
+        return all_derivatives(outputs, arrays)
+
+    return trace(program.name, equations, program.inputs)

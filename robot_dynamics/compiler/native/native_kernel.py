@@ -156,7 +156,7 @@ class NativeKernel(Kernel):
             return None
         try:
             ready = [np.asarray(a) for a in arrays]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):  # the last of PyTorch's gradients
             return None
         scalar = _SCALARS.get(ready[0].dtype.char) if ready else None
         if scalar is None:

@@ -6,6 +6,7 @@ The module needs nothing but the library.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from robot_dynamics.compiler.graph.trace import Output, Program
 from robot_dynamics.compiler.source.python import entry_names, nested
 from robot_dynamics.compiler.source.straight_line import (
     FUNCTION_CALLS,
+    StraightLine,
     Syntax,
     header_lines,
     straight_line,
@@ -39,6 +41,8 @@ class Library:
         calls: Templates of functions that have other names than in NumPy.
         stacked: Expression that makes one output array of shape and texts of entries.
         batched: Whether arrays have leading axes of states.
+        block: Number of terms that are computed together, between two borders that the library's
+            compiler does not cross; 0 for no borders.
     """
 
     title: str
@@ -49,10 +53,13 @@ class Library:
     calls: Mapping[str, str]
     stacked: Callable[[tuple[int, ...], list[str]], str]
     batched: bool = True
+    block: int = 0
 
     def syntax_calls(self) -> dict[str, str]:
         """Template of every function."""
-        return {op: f"{self.prefix}.{call}" for op, call in {**FUNCTION_CALLS, **self.calls}.items()}
+        return {
+            op: f"{self.prefix}.{call}" for op, call in {**FUNCTION_CALLS, **self.calls}.items()
+        }
 
 
 def _matrix_of_casadi(shape: tuple[int, ...], entries: list[str]) -> str:
@@ -72,6 +79,17 @@ def _stacked(zero, shape, *entries):
     return {0}.stack({0}.broadcast_{1}(zero, *entries)[1:], -1).reshape(zero.shape + shape)
 """
 
+_BLOCK = '''
+
+def _computed(block):
+    """Compute terms once; on a CPU, XLA would compute them again wherever they are used."""
+    if jax.default_backend() != "cpu":
+        return block()
+    shapes = jax.eval_shape(block)
+    always = jax.lax.optimization_barrier(True)
+    return jax.lax.cond(always, block, lambda: [jnp.zeros(x.shape, x.dtype) for x in shapes])
+'''
+
 ARRAY_LIBRARIES: Mapping[str, Library] = {
     "casadi": Library(
         title="CasADi",
@@ -90,11 +108,12 @@ ARRAY_LIBRARIES: Mapping[str, Library] = {
     "jax": Library(
         title="JAX",
         package="jax",
-        head="import jax.numpy as jnp\n" + _STACK.format("jnp", "arrays"),
+        head="import jax\nimport jax.numpy as jnp\n" + _STACK.format("jnp", "arrays") + _BLOCK,
         prefix="jnp",
         entry="{}[..., {}]",
         calls={},
         stacked=_stacked,
+        block=16,
     ),
     "torch": Library(
         title="PyTorch",
@@ -134,7 +153,7 @@ def library_source(
         places = [", ".join(map(str, index)) for index in np.ndindex(*shape)]
         parts = [spelling.entry.format(name, place) for place in places] if shape else [name]
         body.append(f"{nested(entries[name], (len(parts),))} = {nested(parts, (len(parts),))}")
-    body += [f"{name} = {value}" for name, value in text.terms]
+    body += _terms(text, spelling.block)
     if spelling.batched:
         firsts = " + ".join(names[0] for names in entries.values())
         body.append(f"_zero = {spelling.prefix}.zeros_like({firsts})")
@@ -163,6 +182,26 @@ def library_function(library: str, program: Program, purpose: str) -> Callable[.
     namespace: dict[str, Any] = {}
     exec(compile(library_source(library, program), f"<{program.name}>", "exec"), namespace)
     return namespace[program.name]
+
+
+def _terms(text: StraightLine, block: int) -> list[str]:
+    """Lines of the intermediate terms, many of them in blocks."""
+    lines = [f"{name} = {value}" for name, value in text.terms]
+    if not block or len(lines) <= block:
+        return lines
+    results = " ".join(" ".join(values) for values in text.outputs.values())
+    later, blocks = set(_TERM.findall(results)), []
+    for start in reversed(range(0, len(lines), block)):
+        inside = text.terms[start : start + block]
+        kept = ", ".join(name for name, _ in inside if name in later)
+        later.update(*(_TERM.findall(value) for _, value in inside))
+        indented = [f"    {line}" for line in lines[start : start + block]]
+        head = "@_computed\ndef _found():"
+        blocks.append([head, *indented, f"    return [{kept}]", f"[{kept}] = _found"])
+    return [line for lines in reversed(blocks) for line in lines]
+
+
+_TERM = re.compile(r"\bt\d+\b")
 
 
 def _entries(spelling: Library, output: Output, texts: tuple[str, ...]) -> list[str]:
