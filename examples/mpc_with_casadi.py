@@ -1,6 +1,6 @@
 """Model predictive control of a Panda with CasADi: the hand reaches a point within torque limits.
 
-Direct multiple shooting on the forward dynamics, solved again from the state that was reached.
+Multiple shooting on the forward dynamics, solved again from each state that was reached.
 """
 
 import casadi as ca
@@ -13,13 +13,11 @@ from robot_dynamics.robot import find_robot
 robot = read_urdf(find_robot("panda"))
 arm = Dynamics(robot.with_locked(dict.fromkeys(robot.joint_names[7:], 0.0)))
 forward, pose = arm.as_casadi("forward"), arm.as_casadi("pose", Variant(frame="panda_hand"))
-n, N, h = 7, 8, 0.05  # joints, steps ahead, s
-target = np.array([0.45, 0.25, 0.45])  # m
+n, N, h, target = 7, 8, 0.05, np.array([0.45, 0.25, 0.45])  # joints, steps ahead, s, m
 limits = np.array([87.0] * 4 + [12.0] * 3)  # N m
 
 problem = ca.Opti()
-x, tau = problem.variable(2 * n, N + 1), problem.variable(n, N)
-start = problem.parameter(2 * n)
+x, tau, start = problem.variable(2 * n, N + 1), problem.variable(n, N), problem.parameter(2 * n)
 problem.subject_to(x[:, 0] == start)
 for k in range(N):
     q, qd = x[:n, k], x[n:, k]

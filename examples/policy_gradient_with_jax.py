@@ -31,7 +31,7 @@ q, target = jax.random.uniform(jax.random.key(0), (2, arms, 2), minval=-1.0, max
 weights = {"kp": jnp.full(2, 4.0), "kd": jnp.full(2, 2.5), "gravity": jnp.zeros((6, 2))}
 rates = {"kp": 0.03, "kd": 0.03, "gravity": 2.0}
 improve, losses, size = jax.jit(jax.value_and_grad(loss)), [], jax.tree.map(jnp.zeros_like, weights)
-for k in range(60):  # RMSprop
+for _ in range(60):  # RMSprop
     value, slope = improve(weights, q, target)
     losses.append(float(value))
     size = jax.tree.map(lambda s, g: 0.9 * s + 0.1 * g**2, size, slope)

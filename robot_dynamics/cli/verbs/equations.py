@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(LANGUAGES),
         default="text",
         help="text or latex to read; c (C99, one function) and its cpp-header, or c-float and its "
-        "cpp-header-float, to compile; python to run; casadi, jax or torch, a module of that library "
-        "(default: text)",
+        "cpp-header-float, to compile; python to run; casadi, jax or torch, a module of that "
+        "library (default: text)",
     )
     parser.add_argument(
         "--kernel",
