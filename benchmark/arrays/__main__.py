@@ -53,11 +53,10 @@ def in_casadi(case: Case, turns: int) -> Table:
         times = best_times(calls, turns=turns, duration=0.02)
     own = arm.kernel("inverse")
     single = best_times({OURS: Call(own, state)}, turns=turns, duration=0.02)[OURS]
-    rows = [
-        [name, str(functions[name.partition(", ")[0]].n_instructions()), _micro(t), f"{t / first:.2f}"]
-        for first in [times[f"{EQUATIONS}, virtual machine"]]
-        for name, t in times.items()
-    ]
+    first, rows = times[f"{EQUATIONS}, virtual machine"], []
+    for name, t in times.items():
+        count = functions[name.partition(", ")[0]].n_instructions()
+        rows.append([name, str(count), _micro(t), f"{t / first:.2f}"])
     about = f"One state. The kernel called from Python takes {_micro(single)} us."
     header = ["inverse dynamics", "instructions", "us", "ratio to the first"]
     return Table(f"CasADi, {case.title}", about, header, rows)

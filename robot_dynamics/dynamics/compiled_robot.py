@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -127,7 +127,10 @@ class CompiledRobot:
 
     def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
         """The simplified equations behind a kernel, before any back end sees them."""
-        return _best(name, self.equations(name, variant))
+        optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
+        with _collector_paused():
+            ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
+            return min(ways, key=lambda program: _counted(program).arithmetic)
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
         """The ways to compute a kernel, before they are traced.
@@ -136,19 +139,14 @@ class CompiledRobot:
         """
         kernels = _kernels()
         definition = kernels.kernel_named(name)
-        yield self._equations(name, variant, kernels.equations_of)
-        coupled = len(self._tree.joints) > self.robot.dof
-        reducible = self.formulation == DEFAULT_FORMULATION and not definition.physical
-        if definition.alternative and reducible and not coupled:
-            yield self._equations(definition.alternative, variant, kernels.equations_of)
-
-    def _equations(self, name: str, variant: Variant, make: Callable[..., Equations]) -> Equations:
-        """Make equations of the robot, reduced where that changes no result."""
-        definition = _kernels().kernel_named(name)
         if self.formulation != DEFAULT_FORMULATION or definition.physical:
-            return make(name, self._tree, self.formulation, variant)
+            yield kernels.equations_of(name, self._tree, self.formulation, variant)
+            return
         reduced = self._reduced_to_solve if definition.solves else self._reduced
-        return make(name, reduced.robot, reduced.inverse_dynamics, variant)
+        coupled = len(self._tree.joints) > self.robot.dof
+        for way in (name, *([definition.alternative] if definition.alternative else [])):
+            if way == name or not coupled:
+                yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
 
     @cached_property
     def _tree(self) -> Robot:
@@ -273,10 +271,7 @@ class CompiledRobot:
             self._check_invertible()
         make = imported("robot_dynamics.compiler.arrays.differentiable").CompiledEquations
         made: CompiledEquations = make(
-            (
-                lambda: self._program_to_compile(name, variant),
-                lambda: _best(name, [self._equations(name, variant, _kernels().derivatives_of)]),
-            ),
+            lambda: self._program_to_compile(name, variant),
             self._key(name, variant),
             self._cache,
             self._compile,
@@ -363,14 +358,6 @@ def robot_digest(robot: Robot) -> str:
     for name, frame in sorted(robot.frames.items()):
         add(name, frame.link, frame.pose.rotation, frame.pose.translation)
     return h.hexdigest()[:16]
-
-
-def _best(name: str, ways: Iterable[Equations]) -> Program:
-    """Trace equations, simplify them and take those with the fewest operations."""
-    optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
-    with _collector_paused():
-        programs = [optimize(equations.trace(name)) for equations in ways]
-        return min(programs, key=lambda program: _counted(program).arithmetic)
 
 
 def _counted(program: Program) -> OperationCount:

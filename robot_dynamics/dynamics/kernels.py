@@ -23,7 +23,6 @@ from robot_dynamics.algorithms import (
     energy,
     momentum,
 )
-from robot_dynamics.compiler.graph.derivative import all_derivatives
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Shape, Variant
 from robot_dynamics.errors import ArgumentError, shown, unknown_name
@@ -346,41 +345,3 @@ def _with_friction(name: str, tree: Robot, formulation: Formulation, variant: Va
         return smooth.function(qd=qd, **values) + friction
 
     return replace(smooth, function=function)
-
-
-_RECURSIVE = {
-    "inverse": "inverse_derivatives",
-    "bias": "inverse_derivatives",
-    "gravity": "inverse_derivatives",
-    "forward": "forward_derivatives",
-}
-"""Kernels whose derivatives with respect to the motion another kernel computes by a recursion.
-
-It takes about half the operations of derived equations, except for arms as simple as a UR5.
-"""
-
-
-def derivatives_of(
-    name: str, tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
-) -> Equations:
-    """The derivatives of all outputs of a kernel with respect to all inputs.
-
-    Named like dtau_dq, of shape (*output, *input), in the order of outputs, then inputs.
-    """
-    plain = equations_of(name, tree, formulation, variant)
-    recursive = None
-    if name in _RECURSIVE and not variant.friction:
-        recursive = equations_of(_RECURSIVE[name], tree, formulation, variant)
-
-    def function(**arrays: Array) -> dict[str, Array]:
-        known: dict[str, Array] = {}
-        if recursive is not None:
-            still = {x: np.zeros(s) for x, s in recursive.inputs.items() if x not in arrays}
-            known = dict(recursive.function(**arrays, **still))
-            if "M" in known:
-                known["dtau_dqdd"] = known["M"]
-        outputs = plain.function(**arrays)
-        named = {plain.output: outputs} if plain.output else outputs
-        return all_derivatives(named, arrays, known)
-
-    return Equations(plain.inputs, function)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robot_dynamics.compiler.graph.derivative import differentiated
+from robot_dynamics.compiler.graph.derivative import pullback, pushforward
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
@@ -18,8 +18,7 @@ class CompiledEquations:
     """Equations and their derivatives of any order, each traced or compiled when first needed.
 
     Args:
-        traces: Make the program, and the program of its derivatives; those of higher orders are
-            derived from it.
+        trace: Makes the program.
         key: Fingerprint of everything that the equations depend on; None for the program's digest.
         use_cache: Keep native code on disk.
         backend: As in `compile_program`.
@@ -27,12 +26,12 @@ class CompiledEquations:
 
     def __init__(
         self,
-        traces: Sequence[Callable[[], Program]],
+        trace: Callable[[], Program],
         key: str | None,
         use_cache: bool,
         backend: str | Backend,
     ) -> None:
-        self._trace, *self._traces = traces
+        self._trace = trace
         self._key = key
         self._use_cache = use_cache
         self._backend = backend
@@ -43,11 +42,20 @@ class CompiledEquations:
         return self._trace()
 
     @cached_property
-    def derivatives(self) -> CompiledEquations:
-        """The derivatives of all outputs with respect to all inputs, in this order."""
-        traces = self._traces or [lambda: optimize(differentiated(self.program))]
-        key = self._key and f"{self._key}/derivatives"
-        return CompiledEquations(traces, key, self._use_cache, self._backend)
+    def pushforward(self) -> CompiledEquations:
+        """Changes of the outputs, from the inputs and changes of them."""
+        return self._derived("pushforward", pushforward)
+
+    @cached_property
+    def pullback(self) -> CompiledEquations:
+        """Gradients by the inputs, from the inputs and weights of the outputs."""
+        return self._derived("pullback", pullback)
+
+    def _derived(self, name: str, derive: Callable[[Program], Program]) -> CompiledEquations:
+        key = self._key and f"{self._key}/{name}"
+        return CompiledEquations(
+            lambda: optimize(derive(self.program)), key, self._use_cache, self._backend
+        )
 
     @cached_property
     def kernel(self) -> Kernel:

@@ -1,7 +1,7 @@
 """Equations as functions of JAX: jit, vmap, jvp, grad.
 
 On a CPU a function calls the code of its kernel from within XLA, and its derivatives, of any
-order, call kernels of derivatives. On other devices XLA compiles the same equations.
+order, call kernels of their own. On other devices XLA compiles the same equations.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from robot_dynamics.compiler.arrays.differentiable import (
@@ -38,12 +40,12 @@ def jax_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
     """
     jax = needed("jax", _PURPOSE, "jax")
     inputs = equations.kernel.inputs
-    value = _with_derivatives(jax, equations)
+    value = _Evaluation(equations)
 
     @jax.jit
     def evaluate(*arrays: Any) -> Any:
         given = of_one_shape(jax.numpy, inputs, _of_one_type(jax.numpy, arrays))
-        return equations.kernel.results(value(*given))
+        return equations.kernel.results(tuple(_primitive().bind(*given, of=value)))
 
     def function(*arrays: Any) -> Any:
         return evaluate(*arrays)
@@ -52,30 +54,82 @@ def jax_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
     return described(function, name, inputs, text)
 
 
-def _with_derivatives(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:
-    """Evaluate equations, with a rule for their derivatives."""
-    value = jax.custom_jvp(_evaluation(jax, equations))
+@dataclass(frozen=True, eq=False)
+class _Evaluation:
+    """Equations, and how they are transposed.
 
-    def by_kernel(primals: Any, tangents: Any) -> Any:
-        results = value(*primals)
-        parts = iter(_with_derivatives(jax, equations.derivatives)(*primals))
-        changes = []
-        for result in results:
-            change = jax.numpy.zeros_like(result)
-            for tangent, part in zip(tangents, parts, strict=False):
-                if not isinstance(tangent, jax.custom_derivatives.SymbolicZero):
-                    change = change + _product(part, tangent)
-            changes.append(change)
-        return results, tuple(changes)
+    Args:
+        equations: What is evaluated.
+        linear: Number of last inputs that the outputs are linear in.
+        transposed: Equations of the transposed linear function; None if there is no such input.
+    """
 
-    value.defjvp(by_kernel, symbolic_zeros=True)
-    return value
+    equations: CompiledEquations
+    linear: int = 0
+    transposed: CompiledEquations | None = None
 
 
-def _product(part: Any, tangent: Any) -> Any:
-    """Multiply derivatives (..., *output, n) with a change (..., n) of an input."""
-    between = (1,) * (part.ndim - tangent.ndim)
-    return (part * tangent.reshape(*tangent.shape[:-1], *between, tangent.shape[-1])).sum(-1)
+@lru_cache(maxsize=1)
+def _primitive() -> Any:
+    """Return the primitive that evaluates equations, with its rules.
+
+    A primitive, since other ways to set the rules of a function serve only forward or only reverse
+    derivatives.
+    """
+    jax, ad = imported("jax"), imported("jax.interpreters.ad")
+    batching, mlir = imported("jax.interpreters.batching"), imported("jax.interpreters.mlir")
+    primitive = imported("jax.extend.core").Primitive("robot_dynamics")
+    primitive.multiple_results = True
+
+    def evaluate(*arrays: Any, of: _Evaluation) -> tuple[Any, ...]:
+        return _evaluation(jax, of.equations)(*arrays)
+
+    def shapes(*arrays: Any, of: _Evaluation) -> list[Any]:
+        kernel = of.equations.kernel
+        first = next(iter(kernel.inputs.values()))
+        leading = arrays[0].shape[: arrays[0].ndim - len(first)]
+        kind = arrays[0].dtype
+        return [jax.core.ShapedArray((*leading, *s), kind) for s in kernel.outputs.values()]
+
+    def batched(arrays: Any, axes: Any, *, of: _Evaluation) -> Any:
+        jnp = jax.numpy
+        (size,) = {a.shape[k] for a, k in zip(arrays, axes, strict=True) if k is not None}
+        front = [
+            jax.numpy.broadcast_to(a, (size, *a.shape))
+            if k is None
+            else jax.numpy.moveaxis(a, k, 0)
+            for a, k in zip(arrays, axes, strict=True)
+        ]
+        results = primitive.bind(*front, of=of)
+        return results, (0,) * len(results)
+
+    def pushed(primals: Any, tangents: Any, *, of: _Evaluation) -> Any:
+        fixed = len(primals) - of.linear
+        changes = [ad.instantiate_zeros(tangent) for tangent in tangents]
+        if of.linear and all(type(tangent) is ad.Zero for tangent in tangents[:fixed]):
+            moved = primitive.bind(*primals[:fixed], *changes[fixed:], of=of)
+        else:
+            forward, back = of.equations.pushforward, of.equations.pullback
+            rule = _Evaluation(forward, len(changes), back)
+            moved = primitive.bind(*primals, *changes, of=rule)
+        return primitive.bind(*primals, of=of), moved
+
+    def transposed(weights: Any, *arrays: Any, of: _Evaluation) -> list[Any]:
+        fixed = len(arrays) - of.linear
+        assert of.transposed is not None
+        back = _Evaluation(of.transposed, len(weights), of.equations)
+        known = [ad.instantiate_zeros(weight) for weight in weights]
+        found = primitive.bind(*arrays[:fixed], *known, of=back)
+        wanted = [ad.is_undefined_primal(array) for array in arrays[fixed:]]
+        return [None] * fixed + [x if w else None for x, w in zip(found, wanted, strict=True)]
+
+    primitive.def_impl(evaluate)
+    primitive.def_abstract_eval(shapes)
+    mlir.register_lowering(primitive, mlir.lower_fun(evaluate, multiple_results=True))
+    batching.primitive_batchers[primitive] = batched
+    ad.primitive_jvps[primitive] = pushed
+    ad.primitive_transposes[primitive] = transposed
+    return primitive
 
 
 def _evaluation(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:

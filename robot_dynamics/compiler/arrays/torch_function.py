@@ -1,13 +1,12 @@
 """Equations as functions of PyTorch, with autograd, `torch.func` and leading axes.
 
-Tensors on a CPU go to kernels, and derivatives of any order to kernels of derivatives. On other
+Tensors on a CPU go to kernels, and derivatives of any order to kernels of their own. On other
 devices PyTorch evaluates the equations.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -50,11 +49,6 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
     kernel = equations.kernel
     inputs, outputs = list(kernel.inputs.values()), list(kernel.outputs.values())
 
-    def slopes(arrays: Any) -> list[list[Any]]:
-        """Derivatives of every output with respect to every input, as matrices."""
-        parts = iter(_autograd(torch, equations.derivatives)(*arrays))
-        return [[_matrix(next(parts), o, i) for i in inputs] for o in outputs]
-
     class Equations(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(*arrays: Any) -> tuple[Any, ...]:
@@ -74,30 +68,19 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.save_for_backward(*inputs)
             ctx.save_for_forward(*inputs)
-            ctx.set_materialize_grads(False)
 
         @staticmethod
-        def backward(ctx: Any, *changes: Any) -> tuple[Any, ...]:
-            found: list[Any] = [None] * len(inputs)
-            for row, change, shape in zip(slopes(ctx.saved_tensors), changes, outputs, strict=True):
-                for k, part in enumerate(row):
-                    if change is not None and ctx.needs_input_grad[k]:
-                        flat = change.reshape((*part.shape[:-2], 1, math.prod(shape)))
-                        pulled = (flat @ part).reshape(ctx.saved_tensors[k].shape)
-                        found[k] = pulled if found[k] is None else found[k] + pulled
-            return tuple(found)
+        def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
+            return _autograd(torch, equations.pullback)(*ctx.saved_tensors, *weights)
 
         @staticmethod
         def jvp(ctx: Any, *changes: Any) -> tuple[Any, ...]:
-            results = []
-            for row, shape in zip(slopes(ctx.saved_tensors), outputs, strict=True):
-                total = 0.0
-                for part, change in zip(row, changes, strict=True):
-                    if change is not None:
-                        flat = change.reshape((*part.shape[:-2], part.shape[-1], 1))
-                        total = total + (part @ flat).reshape((*part.shape[:-2], *shape))
-                results.append(total)
-            return tuple(results)
+            arrays = ctx.saved_tensors
+            known = [
+                torch.zeros_like(array) if change is None else change
+                for array, change in zip(arrays, changes, strict=True)
+            ]
+            return _autograd(torch, equations.pushforward)(*arrays, *known)
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arrays: Any) -> tuple[Any, Any]:
@@ -109,12 +92,6 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
 
     evaluate: Callable[..., tuple[Any, ...]] = Equations.apply
     return evaluate
-
-
-def _matrix(part: Any, output: tuple[int, ...], x: tuple[int, ...]) -> Any:
-    """Derivatives (..., *output, *input) as matrices, one row for each entry of the output."""
-    leading = part.shape[: part.ndim - len(output) - len(x)]
-    return part.reshape(*leading, math.prod(output), math.prod(x))
 
 
 def _of_one_type(torch: Any, given: tuple[Any, ...]) -> list[Any]:

@@ -1,13 +1,9 @@
-"""Derivatives of expressions with respect to input entries."""
+"""Derivatives of expressions: of one with respect to an input, and of programs both ways."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from robot_dynamics.compiler.graph.expression import (
     Expression,
@@ -22,11 +18,9 @@ from robot_dynamics.compiler.graph.operations import (
     ABS,
     ADD,
     ARCTAN2,
-    CONSTANT,
     COS,
     EXP,
     FLOOR,
-    INPUT,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
@@ -36,59 +30,105 @@ from robot_dynamics.compiler.graph.operations import (
     SUBTRACT,
     TANH,
 )
-from robot_dynamics.compiler.graph.trace import Program, array_of, live_nodes, rebuilt, trace
+from robot_dynamics.compiler.graph.trace import Program, array_of, copied, live_nodes, trace
+from robot_dynamics.foundation.arrays import Array
 
 
 def derivative(expression: Expression, x: Expression) -> Expression:
     """Return the derivative of an expression with respect to an input."""
-    return _forward(live_nodes([expression]), [expression], x)[0]
+    return _forward(live_nodes([expression]), {x.index: x.graph.one}).get(
+        expression.index, x.graph.zero
+    )
 
 
-def jacobian(outputs: Sequence[Expression], inputs: Sequence[Expression]) -> npt.NDArray[Any]:
-    """Return all derivatives of expressions (rows) with respect to inputs (columns).
+def pushforward(program: Program) -> Program:
+    """Return the program of the change of every output, linear in changes of the inputs.
 
-    Accumulated from the inputs on or from the outputs back, whichever are fewer.
+    Its inputs are those of the program, then a change of each; its outputs are in the same order.
     """
-    nodes = live_nodes(outputs)
-    matrix = np.empty((len(outputs), len(inputs)), dtype=object)
-    if len(inputs) <= len(outputs):
-        for j, x in enumerate(inputs):
-            matrix[:, j] = _forward(nodes, outputs, x)
-    else:
-        for i, output in enumerate(outputs):
-            matrix[i] = _backward(nodes, output, inputs)
-    return matrix
+    changes = _names(program, program.inputs, "dot")
+    shapes = dict(zip(changes, program.inputs.values(), strict=True))
+
+    def equations(**arrays: Array) -> dict[str, Array]:
+        seeds = {
+            entry.index: change
+            for x, dot in zip(program.inputs, changes, strict=True)
+            for entry, change in zip(arrays[x].flat, arrays[dot].flat, strict=True)
+        }
+        outputs = copied(program, arrays)
+        nodes = live_nodes(e for output in outputs.values() for e in output.flat)
+        found = _forward(nodes, seeds)
+        return _gathered(_names(program, outputs, "dot"), outputs, found)
+
+    return trace(program.name, equations, {**program.inputs, **shapes})
 
 
-def _forward(
-    nodes: Sequence[Expression], outputs: Sequence[Expression], x: Expression
-) -> list[Expression]:
-    """Return the derivatives of some of the nodes with respect to one input."""
-    zero = x.graph.zero
-    slopes = dict(zip([x.index], [x.graph.one], strict=True))
+def pullback(program: Program) -> Program:
+    """Return the program of the gradient of sum(weights * outputs) with respect to every input.
+
+    Its inputs are those of the program, then the weights of each output; its outputs are in the
+    order of the inputs.
+    """
+    weights = _names(program, program.outputs, "bar")
+    shapes = {w: o.shape for w, o in zip(weights, program.outputs.values(), strict=True)}
+
+    def equations(**arrays: Array) -> dict[str, Array]:
+        outputs = copied(program, arrays)
+        seeds: dict[int, Expression] = {}
+        for output, weight in zip(outputs.values(), weights, strict=True):
+            for entry, w in zip(output.flat, arrays[weight].flat, strict=True):
+                seeds[entry.index] = add(seeds[entry.index], w) if entry.index in seeds else w
+        nodes = live_nodes(e for output in outputs.values() for e in output.flat)
+        found = _backward(nodes, seeds)
+        inputs = {x: arrays[x] for x in program.inputs}
+        return _gathered(_names(program, inputs, "bar"), inputs, found)
+
+    return trace(program.name, equations, {**program.inputs, **shapes})
+
+
+def _names(program: Program, arrays: Iterable[str], suffix: str) -> list[str]:
+    """Names that the program has not yet."""
+    taken = {*program.inputs, *program.outputs}
+    while any(f"{name}_{suffix}" in taken for name in taken):
+        suffix += suffix[-1]
+    return [f"{name}_{suffix}" for name in arrays]
+
+
+def _gathered(
+    names: Iterable[str], like: Mapping[str, Array], found: Mapping[int, Expression]
+) -> dict[str, Array]:
+    """Arrays of what was found for the entries of others, zero where nothing was."""
+    return {
+        name: array_of([found.get(e.index, e.graph.zero) for e in array.flat], array.shape)
+        for name, array in zip(names, like.values(), strict=True)
+    }
+
+
+def _forward(nodes: Sequence[Expression], seeds: Mapping[int, Expression]) -> dict[int, Expression]:
+    """Return the changes of nodes from those of some inputs, by index."""
+    found = dict(seeds)
     for node in nodes:
-        moving = [k for k, a in enumerate(node.args) if a.index in slopes]
+        moving = [k for k, a in enumerate(node.args) if a.index in found]
         if moving:
             partials = _partials(node)
-            slope = zero
+            change = node.graph.zero
             for k in moving:
-                slope = add(slope, multiply(partials[k], slopes[node.args[k].index]))
-            if slope is not zero:
-                slopes[node.index] = slope
-    return [slopes.get(output.index, zero) for output in outputs]
+                change = add(change, multiply(partials[k], found[node.args[k].index]))
+            found[node.index] = change
+    return found
 
 
 def _backward(
-    nodes: Sequence[Expression], output: Expression, inputs: Sequence[Expression]
-) -> list[Expression]:
-    """Return the derivatives of one node with respect to some inputs."""
-    zero = output.graph.zero
-    found = dict(zip([output.index], [output.graph.one], strict=True))
+    nodes: Sequence[Expression], seeds: Mapping[int, Expression]
+) -> dict[int, Expression]:
+    """Return the derivatives of a weighted sum of nodes with respect to all nodes, by index."""
+    found = dict(seeds)
     for node in reversed(nodes):
         if node.index in found and node.args:
             for a, partial in zip(node.args, _partials(node), strict=True):
-                found[a.index] = add(found.get(a.index, zero), multiply(partial, found[node.index]))
-    return [found.get(x.index, zero) for x in inputs]
+                change = multiply(partial, found[node.index])
+                found[a.index] = add(found[a.index], change) if a.index in found else change
+    return found
 
 
 def _partials(node: Expression) -> list[Expression]:
@@ -124,52 +164,3 @@ def _partials(node: Expression) -> list[Expression]:
         return [select(x, zero, negate(one), one)]
     assert node.op == FLOOR, f"there is no derivative of '{node.op}'"
     return list(repeat(zero, len(args)))
-
-
-def all_derivatives(
-    outputs: Mapping[str, npt.NDArray[Any]],
-    inputs: Mapping[str, npt.NDArray[Any]],
-    known: Mapping[str, npt.NDArray[Any]] | None = None,
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the derivatives of arrays of expressions with respect to all inputs of their graph.
-
-    They are named like dtau_dq, have shape (*output, *input) and come in the order of outputs,
-    then inputs.
-
-    Args:
-        outputs: Arrays of expressions or numbers, by name.
-        inputs: Arrays of inputs, by name.
-        known: Derivatives that are not to be derived, by name.
-    """
-    found = {}
-    for name, output in outputs.items():
-        for x, array in inputs.items():
-            key, entries = f"d{name}_d{x}", list(array.flat)
-            if known and key in known:
-                found[key] = known[key]
-            else:
-                values = [entries[0].graph.lift(value) for value in np.asarray(output).flat]
-                found[key] = jacobian(values, entries).reshape(np.shape(output) + array.shape)
-    return found
-
-
-def differentiated(program: Program) -> Program:
-    """Return the program of all derivatives of a program; see `all_derivatives`."""
-
-    def equations(**arrays: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        graph = next(iter(arrays.values())).flat[0].graph
-        new: dict[int, Expression] = {}
-        for node in program.nodes:
-            if node.op == INPUT:
-                new[node.index] = graph.input(*node.value)
-            elif node.op == CONSTANT:
-                new[node.index] = graph.constant(node.value)
-            else:
-                new[node.index] = rebuilt(node, new)
-        outputs = {
-            name: array_of([new[e.index] for e in output.entries], output.shape)
-            for name, output in program.outputs.items()
-        }
-        return all_derivatives(outputs, arrays)
-
-    return trace(program.name, equations, program.inputs)
