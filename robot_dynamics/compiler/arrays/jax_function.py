@@ -42,13 +42,14 @@ def jax_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
     inputs = equations.kernel.inputs
     value = _Evaluation(equations)
 
-    @jax.jit
     def evaluate(*arrays: Any) -> Any:
         given = of_one_shape(jax.numpy, inputs, _of_one_type(jax.numpy, arrays))
         return equations.kernel.results(tuple(_primitive().bind(*given, of=value)))
 
+    compiled = jax.jit(evaluate)
+
     def function(*arrays: Any) -> Any:
-        return evaluate(*arrays)
+        return compiled(*arrays)
 
     text = f"Evaluate '{name}' on arrays of shape (..., n); jit, vmap and grad apply."
     return described(function, name, inputs, text)
@@ -92,7 +93,6 @@ def _primitive() -> Any:
         return [jax.core.ShapedArray((*leading, *s), kind) for s in kernel.outputs.values()]
 
     def batched(arrays: Any, axes: Any, *, of: _Evaluation) -> Any:
-        jnp = jax.numpy
         (size,) = {a.shape[k] for a, k in zip(arrays, axes, strict=True) if k is not None}
         front = [
             jax.numpy.broadcast_to(a, (size, *a.shape))
