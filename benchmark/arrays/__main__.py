@@ -90,7 +90,7 @@ def _compiled(function: Any, stem: Path) -> Any:
 
 
 def in_jax(case: Case, turns: int) -> Table:
-    """Values and gradients by the kernel, by the equations that XLA compiles, and by adam."""
+    """Values and gradients by the kernel and by the equations that XLA compiles."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -99,8 +99,6 @@ def in_jax(case: Case, turns: int) -> Table:
         OURS: arm.as_jax(),
         EQUATIONS: library_function("jax", arm.program("inverse"), "a benchmark"),
     }
-    with suppress(ImportError):
-        functions[ADAM] = _adam_of_jax(case)
     calls: dict[str, Call] = {}
     for size in BATCHES:
         states = [jax.numpy.asarray(x) for x in case.states(size)]
@@ -159,19 +157,6 @@ def _adam_of_casadi(case: Case, motion: Sequence[Any]) -> Any:
     M = arm.mass_matrix_fun()(root, q)[6:, 6:]
     tau = M @ qdd + arm.bias_force_fun()(root, q, still, qd)[6:]
     return casadi.Function("adam", list(motion), [tau])
-
-
-def _adam_of_jax(case: Case) -> Callable[..., Any]:
-    import jax.numpy as jnp
-    from adam.jax import KinDynComputations
-
-    arm = KinDynComputations(str(case.path), list(case.robot.joint_names))
-    root, still = jnp.eye(4), jnp.zeros(6)
-
-    def inverse(q: Any, qd: Any, qdd: Any) -> Any:
-        return arm.mass_matrix(root, q)[6:, 6:] @ qdd + arm.bias_force(root, q, still, qd)[6:]
-
-    return inverse
 
 
 def _micro(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Handlers of XLA's foreign function interface, through which JAX calls kernels on a CPU.
 
 A handler takes the arrays out of XLA's call frame and calls the code of a kernel: no Python and
-no copy in between. The frame is read where XLA's `c_api.h` of version 0 keeps its fields.
+no copy in between. The frame is read where c_api.h of XLA, version 0, keeps its fields.
 """
 
 from __future__ import annotations
