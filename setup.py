@@ -43,13 +43,16 @@ CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab
 STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6", *CLI]
 DEMO = ["example-robot-data>=4.3", *CLI]
 EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'"  # has wheels there
+# Array libraries that take compiled equations: `Dynamics.as_casadi`, `as_jax`, `as_torch`
+CASADI = ["casadi>=3.6"]
+JAX = ["jax>=0.5"]
+TORCH = ["torch>=2.2"]
 
 TEST = [
     "pytest>=9",
     "pytest-xdist>=3",
     "hypothesis>=6",
     "sympy>=1.12",
-    "casadi>=3.6",
     "pin>=3.4",
     "mujoco>=3.2",
     "ruff>=0.6",
@@ -62,6 +65,7 @@ TEST = [
     "mkdocstrings-python>=1.16",
     "xacro>=2",
     EAIK,
+    *CASADI,
     *VIEW,
     *IDENTIFICATION,
     *STUDY,
@@ -142,8 +146,11 @@ setup(
         "identification": IDENTIFICATION,
         "study": STUDY,
         "demo": DEMO,
+        "casadi": CASADI,
+        "jax": JAX,
+        "torch": TORCH,
         "test": TEST,
-        "bench": [*TEST, "dynibo>=0.5", "ssik>=8", "pytracik; platform_system == 'Linux'"],
+        "bench": [*TEST, *JAX, "dynibo>=0.5", "ssik>=8", "pytracik; platform_system == 'Linux'"],
         "all": [*ROS_WHEELS, *TEST],
     },
     zip_safe=True,

@@ -19,6 +19,7 @@ DYNAMICS = {
     *("inverse_second_derivatives", "forward_second_derivatives"),
     *("forward", "forward_derivatives", "energy", "momentum", "regressor", "base_parameters"),
     *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
+    *("as_casadi", "as_jax", "as_torch"),
     *("operation_count", "source", "c_source", "cpp_header", "python_source"),
 }
 ROBOT = {

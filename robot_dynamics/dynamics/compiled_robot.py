@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,13 @@ from robot_dynamics.compiler.kernel import Backend, Kernel, backend_named
 from robot_dynamics.compiler.native.entry.native_entry import ENTRIES, is_entry
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
-from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotError,
+    SingularMassMatrixError,
+    check_known,
+    unknown_name,
+)
 from robot_dynamics.formulations.registry import (
     DEFAULT_FORMULATION,
     FORMULATIONS,
@@ -24,14 +30,20 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
+from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
 if TYPE_CHECKING:
+    from robot_dynamics.compiler.arrays.differentiable import CompiledEquations
     from robot_dynamics.compiler.graph.trace import Program
     from robot_dynamics.dynamics.kernels import Equations
     from robot_dynamics.reduction import Progress, ReducedRobot
     from robot_dynamics.spatial import Inertia
+
+
+SOLVED = ("forward", "forward_derivatives", "forward_second_derivatives")
+"""Kernels whose results are accelerations: every joint has to move some inertia."""
 
 
 class CompiledRobot:
@@ -71,8 +83,16 @@ class CompiledRobot:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without kernels, reduced robots and the progress function."""
-        made = {"_kernels", "_resolved", "_last_payload", "_tree", "_reduced", "_reduced_to_solve"}
-        made.add(ENTRIES)
+        made = {
+            ENTRIES,
+            "_kernels",
+            "_functions",
+            "_resolved",
+            "_last_payload",
+            "_tree",
+            "_reduced",
+            "_reduced_to_solve",
+        }
         state = {
             name: value
             for name, value in self.__dict__.items()
@@ -87,6 +107,7 @@ class CompiledRobot:
     def _forget_kernels(self) -> None:
         """Start without any kernel."""
         self._kernels: dict[tuple[str, Variant], Kernel] = {}
+        self._functions: dict[tuple[str, str, Variant], Any] = {}  # of array libraries
         self._resolved: dict[tuple[Any, ...], Kernel] = {}  # by what a call gives; see `Dynamics`
         self._last_payload: tuple[Inertia | None, Array] = None, np.zeros(10)
 
@@ -168,12 +189,97 @@ class CompiledRobot:
                 "jacobian and InverseKinematics need none)"
             )
 
+    @cached_property
+    def _inertialess(self) -> list[str]:
+        """Joints that accelerate nothing."""
+        return inertialess_joints(self.robot)
+
+    def _check_invertible(self) -> None:
+        if self._inertialess:
+            raise SingularMassMatrixError(
+                f"robot '{self.robot.name}': joint '{self._inertialess[0]}' moves no inertia, so "
+                "that its acceleration has no answer; give a link it carries an <inertial>, or "
+                "lock it with robot.with_locked"
+            )
+
     def _key(self, name: str, variant: Variant) -> str | None:
         """Return the key of a kernel on disk; None for a formulation without a name."""
         if not isinstance(self.formulation, str):
             return None
         formulation = f"{self.formulation}/{'search' if self._search else 'quick'}"
         return f"{self._digest}/{formulation}/{name}/{variant!r}"
+
+    # -- functions of array libraries ---------------------------------------------------------
+
+    def as_casadi(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Any:
+        """Return a kernel as a `casadi.Function` of column vectors: SX, MX, DM or numbers.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Raises:
+            MissingPackageError: If CasADi is not installed.
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
+        """
+        return self._function("casadi", name, variant)
+
+    def as_jax(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Callable[..., Any]:
+        """Return a kernel as a function of JAX: arrays of shape (..., n), jit, vmap and grad.
+
+        On a CPU it runs the kernel, and derivatives run the kernel of derivatives; elsewhere XLA
+        compiles the equations.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Raises:
+            MissingPackageError: If JAX is not installed.
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
+        """
+        made: Callable[..., Any] = self._function("jax", name, variant)
+        return made
+
+    def as_torch(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Callable[..., Any]:
+        """Return a kernel as a function of PyTorch: tensors of shape (..., n), with autograd.
+
+        Tensors on a CPU go to the kernel, and their derivatives to the kernel of derivatives; on
+        other devices PyTorch evaluates the equations.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Raises:
+            MissingPackageError: If PyTorch is not installed.
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
+        """
+        made: Callable[..., Any] = self._function("torch", name, variant)
+        return made
+
+    def _function(self, library: str, name: str, variant: Variant) -> Any:
+        """Return the function of a library, made when first asked for."""
+        made = self._functions.get((library, name, variant))
+        if made is None:
+            module = imported(f"robot_dynamics.compiler.arrays.{library}_function")
+            make = getattr(module, f"{library}_function")
+            made = make(self._differentiable(name, variant), name)
+            self._functions[library, name, variant] = made
+        return made
+
+    def _differentiable(self, name: str, variant: Variant) -> CompiledEquations:
+        """The equations of a kernel and those of its derivatives."""
+        if name in SOLVED:
+            self._check_invertible()
+        make = imported("robot_dynamics.compiler.arrays.differentiable").CompiledEquations
+        made: CompiledEquations = make(
+            lambda: self._program_to_compile(name, variant),
+            self._key(name, variant),
+            self._cache,
+            self._compile,
+        )
+        return made
 
     # -- what was compiled ------------------------------------------------------------------
 

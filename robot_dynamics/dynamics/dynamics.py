@@ -19,7 +19,7 @@ from robot_dynamics.compiler.native.entry.native_entry import (
     entries_of,
     native_method,
 )
-from robot_dynamics.dynamics.compiled_robot import CompiledRobot
+from robot_dynamics.dynamics.compiled_robot import SOLVED, CompiledRobot
 from robot_dynamics.dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
 from robot_dynamics.dynamics.results import (
     Energy,
@@ -31,19 +31,14 @@ from robot_dynamics.dynamics.results import (
     Momentum,
 )
 from robot_dynamics.dynamics.variant import Variant, payload_numbers
-from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.robot.endpoint import only_tip
-from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.algorithms.base_parameters import BaseParameters
-
-
-_SOLVED = ("forward", "forward_derivatives", "forward_second_derivatives")
-"""Methods whose results are accelerations: every joint has to move some inertia."""
 
 
 class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
@@ -390,7 +385,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         the second call on, an ordinary call reaches native code without a Python frame in between.
         Any other call (keywords, lists, batches) comes back to the method.
         """
-        if name in _SOLVED:
+        if name in SOLVED:
             self._check_invertible()
         if wrench is None and payload is None and gravity is None and frame is None:
             kernel = self.kernel(name)
@@ -432,16 +427,3 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             self._last_payload = payload, numbers
             entries_of(self).remember(payload, numbers)
         return numbers
-
-    @cached_property
-    def _inertialess(self) -> list[str]:
-        """Joints that accelerate nothing."""
-        return inertialess_joints(self.robot)
-
-    def _check_invertible(self) -> None:
-        if self._inertialess:
-            raise SingularMassMatrixError(
-                f"robot '{self.robot.name}': joint '{self._inertialess[0]}' moves no inertia, so "
-                "that its acceleration has no answer; give a link it carries an <inertial>, or "
-                "lock it with robot.with_locked"
-            )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, ShapeError, check_known
 from robot_dynamics.foundation.arrays import Array, frozen, real_numbers
+from robot_dynamics.foundation.scalars import entries_of, package_of
 
 
 def joint_vector(joints: Sequence[str], robot: str, values: Mapping[str, Any]) -> Array:
@@ -57,7 +58,7 @@ def by_joint(joints: Sequence[str], vector: Any) -> dict[str, Any]:
 def taken_by_name(joints: Sequence[str], robot: str, argument: Any) -> Any:
     """A mapping by joint name, or a data frame with a column per joint, as an array.
 
-    Anything else is returned as it is.
+    So is a vector of numbers of CasADi. Anything else is returned as it is.
 
     Raises:
         UnknownNameError: If the mapping has another joint, or the frame lacks one.
@@ -66,6 +67,8 @@ def taken_by_name(joints: Sequence[str], robot: str, argument: Any) -> Any:
         return argument
     if isinstance(argument, Mapping):
         return joint_vector(joints, robot, argument)
+    if package_of(argument) == "casadi":
+        return entries_of(argument) if hasattr(argument, "full") else argument
     columns = getattr(argument, "columns", None)
     if columns is None or not hasattr(argument, "to_numpy"):
         return argument

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, shown
-from robot_dynamics.foundation.scalars import lifted
+from robot_dynamics.foundation.scalars import entries_of, lifted, package_of
 
 Array = npt.NDArray[Any]
 """A float array, or an object array of symbols when equations are traced."""
@@ -101,14 +101,15 @@ def _is_factor(value: object) -> bool:
 def vector(name: str, values: npt.ArrayLike, length: int) -> Array:
     """Check that `values` is a vector of that length.
 
-    Complex numbers and symbols are kept; symbols of other packages become `scalars.Scalar`.
+    Complex numbers and symbols are kept; symbols of other packages become `scalars.Scalar`, also
+    those in a vector of CasADi.
 
     Raises:
         ShapeError: If it has another shape.
         ArgumentError: If an entry is not a finite number.
     """
     refuse_masked(name, values)
-    array = np.asarray(values)
+    array = np.asarray(entries_of(values))
     if array.shape != (length,):
         raise ShapeError(f"{name} must have shape ({length},), got {array.shape}")
     if array.dtype == object:
@@ -158,9 +159,29 @@ def real_numbers(name: str, value: Any) -> Array:
         # NumPy would convert None to NaN and text to numbers
         if array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat):
             return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last of PyTorch's gradients
         pass
-    raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}")
+    raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}{_advice(value)}")
+
+
+_ADVICE = {
+    "casadi": "compiled equations take no symbols; use the function of Dynamics.as_casadi",
+    "jax": "under jit, vmap and grad use the function of Dynamics.as_jax",
+    "torch": "for gradients use the function of Dynamics.as_torch, else detach the tensor",
+    "sympy": "compiled equations take no symbols; those of robot_dynamics.formulations do",
+}
+"""What to use instead, by package of the symbols that a call with numbers got."""
+
+
+def _advice(value: Any) -> str:
+    """Return the end of a message about symbols where numbers are needed."""
+    items = value.flat if isinstance(value, np.ndarray) and value.dtype == object else value
+    several = isinstance(items, (list, tuple, np.flatiter))
+    for x in items if several else [value]:
+        advice = _ADVICE.get(package_of(x))
+        if advice:
+            return f"; {advice}"
+    return ""
 
 
 def refuse_masked(name: str, value: Any) -> None:

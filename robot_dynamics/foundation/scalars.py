@@ -122,6 +122,26 @@ def lifted(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return made
 
 
+def package_of(value: object) -> str:
+    """Return the name of the package that the type of a value comes from."""
+    return type(value).__module__.partition(".")[0]
+
+
+def entries_of(value: Any) -> Any:
+    """Return the entries of a vector of CasADi, numbers if it is one of numbers.
+
+    NumPy would take a vector of symbols for one object. Any other value is returned as it is.
+    """
+    if package_of(value) != "casadi" or not value.is_vector():
+        return value
+    if hasattr(value, "full"):  # DM, a matrix of numbers
+        return value.full().ravel()
+    entries = np.empty(value.numel(), dtype=object)
+    for i in range(value.numel()):
+        entries[i] = value[i]
+    return entries
+
+
 def lowered(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Unwrap the scalars that `lifted` has wrapped."""
     if array.dtype != object or not any(type(x) is Scalar for x in array.flat):

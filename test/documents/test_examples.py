@@ -46,7 +46,7 @@ def needs_example_robots():
 
 def test_examples_are_short():
     long = {path.name for path in FOLDER.glob("*.py") if path.read_text().count("\n") > LINES}
-    assert long <= {DEMONSTRATION, "wipe_a_table.py"}  # which has a table too
+    assert long <= {DEMONSTRATION, "wipe_a_table.py", "policy_gradient_with_jax.py"}
 
 
 def test_every_example_is_named_in_their_list():
@@ -150,6 +150,29 @@ def test_a_hand_wipes_a_table_with_the_asked_force(run):
     for text in (pressing, wiping):
         # Half a newton, as the stiff table moves the hand while it slides
         assert all(9.5 < float(force) < 10.5 for force in text.split(" to "))
+
+
+@pytest.mark.thorough
+def test_predictive_control_brings_the_hand_to_its_target(run):
+    needs_example_robots()
+    pytest.importorskip("casadi", reason="CasADi is not installed")
+    names, _ = run("mpc_with_casadi.py")
+    assert names["misses"][-1] < 1e-3  # m, of 0.3 at the start
+    assert np.abs(names["solution"].value(names["tau"])).max() <= names["limits"].max() + 1e-6
+
+
+@pytest.mark.thorough
+def test_a_policy_learns_through_the_dynamics(run):
+    pytest.importorskip("jax", reason="JAX is not installed")
+    names, _ = run("policy_gradient_with_jax.py")
+    assert names["losses"][-1] < 0.1 * names["losses"][0]
+
+
+@pytest.mark.thorough
+def test_a_network_learns_the_friction_that_the_model_lacks(run):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    names, _ = run("dynamics_loss_with_torch.py")
+    assert names["losses"][-1] < 0.01 * names["losses"][0]
 
 
 def test_the_notebook_runs_from_top_to_bottom_and_keeps_to_the_theory(tmp_path, monkeypatch):

@@ -1,8 +1,9 @@
-"""Print the equations of a robot as text, LaTeX, C or Python on the standard output.
+"""Print the equations of a robot as text, LaTeX, C, Python or for an array library.
 
 robot-dynamics equations planar_2r --symbolic         readable text with symbolic parameters
 robot-dynamics equations ur5 --as c > ur5.c           one C99 function
 robot-dynamics equations planar_2r --as latex
+robot-dynamics equations panda --as casadi > panda.py a module of one casadi.Function
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(LANGUAGES),
         default="text",
         help="text or latex to read; c (C99, one function) and its cpp-header, or c-float and its "
-        "cpp-header-float, to compile; python to run (default: text)",
+        "cpp-header-float, to compile; python to run; casadi, jax or torch, a module of that "
+        "library (default: text)",
     )
     parser.add_argument(
         "--kernel",

@@ -178,6 +178,23 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
     return result
 
 
+def copied(program: Program, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Return the outputs of a program in the graph of the given arrays of inputs, by name."""
+    new: dict[int, Expression] = {}
+    for node in program.nodes:
+        if node.op == INPUT:
+            name, position = node.value
+            new[node.index] = arrays[name].flat[position]
+        elif node.op == CONSTANT:
+            new[node.index] = next(iter(arrays.values())).flat[0].graph.constant(node.value)
+        else:
+            new[node.index] = rebuilt(node, new)
+    return {
+        name: array_of([new[e.index] for e in output.entries], output.shape)
+        for name, output in program.outputs.items()
+    }
+
+
 def rebuilt(node: Expression, new: Rewritten) -> Expression:
     """Apply the same operation to the new operands, with folding."""
     operands = [new[a.index] for a in node.args]

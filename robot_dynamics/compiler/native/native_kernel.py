@@ -104,6 +104,7 @@ class NativeKernel(Kernel):
         self._batches: dict[tuple[str, bool], _Batch] = {}
         self._followers: set[tuple[str, bool, bool]] = set()
         self._last_code = code  # whose entry is the last one that a call comes to
+        self._kept: list[llvm.Loaded] = []  # code whose addresses were given away
         self.has_entry = native_entry.available()
         self._entry = self._own_entry(_decline) if self.has_entry else None
 
@@ -172,6 +173,13 @@ class NativeKernel(Kernel):
         )
         return entry
 
+    def addresses(self, scalar: str) -> tuple[int, int, int]:
+        """Return the addresses of `single` and `batch`, and the states of a block of the latter."""
+        code = self._code if scalar == "double" else self._builder.single(scalar)[1]
+        batch = self._batch(scalar, columns=False)
+        self._kept.append(code)
+        return code.address("single"), batch.address, batch.width
+
     def _by_entry(self, arrays: tuple[Any, ...], out: Any, threads: int | None) -> Results | None:
         """Make arrays of the arguments and call the entries on them; None if they decline."""
         # An array without its mask would be another one
@@ -179,7 +187,7 @@ class NativeKernel(Kernel):
             return None
         try:
             ready = [np.asarray(a) for a in arrays]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):  # the last of PyTorch's gradients
             return None
         if self._entry is None or len(ready) != len(self.inputs):
             return None
@@ -279,6 +287,7 @@ class _Batch:
         release = max(1, _OPERATIONS_FOR_RELEASE // operations)
         limits = release, self.samples_for_threads, self.samples_per_block
         self.code = builder.batch(scalar, limits, columns)
+        self.address = self.code.address("batch")
         values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
         values += len(kernel.inputs) + 1 if columns else 0
         self.run = _function(self.code, "batch", ctypes.c_int64, values)

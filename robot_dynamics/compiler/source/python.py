@@ -42,14 +42,14 @@ def python_source(
         A module with one function, named like the program. It takes every input as a (nested)
         sequence and returns a list, or a dict of lists if there are several outputs.
     """
-    entries = _entry_names(program.inputs)
+    entries = entry_names(program.inputs)
     calls = {**FUNCTION_CALLS, **(_OF_FLOATS if functions == "math" else {})}
     syntax = Syntax(input=lambda name, i: entries[name][i], calls=calls, width=80)
     text = straight_line(program, syntax)
-    body = [f"{_nested(entries[n], s)} = {n}" for n, s in program.inputs.items()]
+    body = [f"{nested(entries[n], s)} = {n}" for n, s in program.inputs.items()]
     body += [f"{name} = {value}" for name, value in text.terms]
     returned = {
-        name: _nested(text.outputs[name], output.shape, "[", "]")
+        name: nested(text.outputs[name], output.shape, "[", "]")
         for name, output in program.outputs.items()
     }
     if len(returned) == 1:
@@ -151,7 +151,7 @@ def _fill(result: npt.NDArray[Any], shape: Shape, values: Any) -> None:
         )
 
 
-def _entry_names(inputs: Mapping[str, Shape]) -> dict[str, list[str]]:
+def entry_names(inputs: Mapping[str, Shape]) -> dict[str, list[str]]:
     """Variable of every entry of every input: q_0, q_1, ... or J_0_0, J_0_1, ..."""
     names: dict[str, list[str]] = {}
     taken = set(inputs)
@@ -164,7 +164,7 @@ def _entry_names(inputs: Mapping[str, Shape]) -> dict[str, list[str]]:
     return names
 
 
-def _nested(
+def nested(
     items: list[str] | tuple[str, ...], shape: Shape, left: str = "(", right: str = ")"
 ) -> str:
     """Items as nested tuples or lists of that shape."""

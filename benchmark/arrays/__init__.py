@@ -1,0 +1,1 @@
+"""Compiled equations in array libraries, timed beside those of peers."""

@@ -1,0 +1,1 @@
+"""Compiled equations as differentiable functions of array libraries."""

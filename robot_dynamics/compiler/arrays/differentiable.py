@@ -1,0 +1,116 @@
+"""Equations with their derivatives, as array libraries take them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from robot_dynamics.compiler.graph.derivative import pullback, pushforward
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.trace import Program, Shape
+from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
+from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.foundation.lazy import cached_property
+
+
+class CompiledEquations:
+    """Equations and their derivatives of any order, each traced or compiled when first needed.
+
+    Args:
+        trace: Makes the program.
+        key: Fingerprint of everything that the equations depend on; None for the program's digest.
+        use_cache: Keep native code on disk.
+        backend: As in `compile_program`.
+    """
+
+    def __init__(
+        self,
+        trace: Callable[[], Program],
+        key: str | None,
+        use_cache: bool,
+        backend: str | Backend,
+    ) -> None:
+        self._trace = trace
+        self._key = key
+        self._use_cache = use_cache
+        self._backend = backend
+
+    @cached_property
+    def program(self) -> Program:
+        """The simplified equations."""
+        return self._trace()
+
+    @cached_property
+    def pushforward(self) -> CompiledEquations:
+        """Changes of the outputs, from the inputs and changes of them."""
+        return self._derived("pushforward", pushforward)
+
+    @cached_property
+    def pullback(self) -> CompiledEquations:
+        """Gradients by the inputs, from the inputs and weights of the outputs."""
+        return self._derived("pullback", pullback)
+
+    def _derived(self, name: str, derive: Callable[[Program], Program]) -> CompiledEquations:
+        key = self._key and f"{self._key}/{name}"
+        return CompiledEquations(
+            lambda: optimize(derive(self.program)), key, self._use_cache, self._backend
+        )
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """Code that answers NaN with NaN, as array libraries do."""
+        return compile_program(
+            lambda: self.program,
+            key=self._key,
+            use_cache=self._use_cache,
+            backend=self._backend,
+        )
+
+    @property
+    def key(self) -> str:
+        """Fingerprint of the equations."""
+        return self._key or self.program.digest
+
+
+def described(
+    function: Callable[..., Any], name: str, inputs: Mapping[str, Any], text: str
+) -> Callable[..., Any]:
+    """Give a function the name, parameters and docstring that `help` shows."""
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(x, kind) for x in inputs]
+    )
+    return function
+
+
+def of_one_shape(library: Any, inputs: Mapping[str, Shape], arrays: Sequence[Any]) -> list[Any]:
+    """Broadcast arguments to the same leading axes.
+
+    Args:
+        library: Module with the functions `broadcast_shapes` and `broadcast_to`.
+        inputs: Shape of one sample of every input.
+        arrays: The arguments, arrays of that library.
+
+    Raises:
+        ArgumentError: If there are more or fewer arguments than inputs.
+        ShapeError: If a shape does not end with that of one sample.
+    """
+    if len(arrays) != len(inputs):
+        raise ArgumentError(
+            f"expected {len(inputs)} arguments ({', '.join(inputs)}), got {len(arrays)}"
+        )
+    leading = []
+    for (name, shape), array in zip(inputs.items(), arrays, strict=True):
+        first = array.ndim - len(shape)
+        if first < 0 or tuple(array.shape[first:]) != shape:
+            wanted = ", ".join(["...", *map(str, shape)])
+            raise ShapeError(f"{name} must have shape ({wanted}), got {tuple(array.shape)}")
+        leading.append(array.shape[:first])
+    common = library.broadcast_shapes(*leading)
+    return [
+        library.broadcast_to(array, (*common, *shape))
+        for array, shape in zip(arrays, inputs.values(), strict=True)
+    ]

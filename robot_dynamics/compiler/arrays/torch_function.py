@@ -1,0 +1,103 @@
+"""Equations as functions of PyTorch, with autograd, `torch.func` and leading axes.
+
+Tensors on a CPU go to kernels, and derivatives of any order to kernels of their own. On other
+devices PyTorch evaluates the equations.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from robot_dynamics.compiler.arrays.differentiable import (
+    CompiledEquations,
+    described,
+    of_one_shape,
+)
+from robot_dynamics.compiler.source.array_libraries import library_function
+from robot_dynamics.foundation.lazy import needed
+
+_PURPOSE = "a function of PyTorch"
+
+
+def torch_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
+    """Make a function of tensors of shape (..., *input) with any leading axes.
+
+    Its results are a tensor of shape (..., *output), or a named tuple of several.
+
+    Raises:
+        MissingPackageError: If PyTorch is not installed.
+    """
+    torch = needed("torch", _PURPOSE, "torch")
+    kernel = equations.kernel
+    by_kernel = _autograd(torch, equations)
+
+    def function(*given: Any) -> Any:
+        arrays = of_one_shape(torch, kernel.inputs, _of_one_type(torch, given))
+        if arrays[0].device.type == "cpu":
+            return kernel.results(by_kernel(*arrays))
+        results = library_function("torch", equations.program, _PURPOSE)(*arrays)
+        return kernel.results(tuple(results.values()) if isinstance(results, dict) else (results,))
+
+    text = f"Evaluate '{name}' on tensors of shape (..., n); autograd and torch.func apply."
+    return described(function, name, kernel.inputs, text)
+
+
+def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:
+    """Evaluate equations by their kernel, with a rule for their derivatives."""
+    kernel = equations.kernel
+    inputs, outputs = list(kernel.inputs.values()), list(kernel.outputs.values())
+
+    class Equations(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(*arrays: Any) -> tuple[Any, ...]:
+            leading = arrays[0].shape[: arrays[0].ndim - len(inputs[0])]
+            flat = [
+                a.detach().reshape((-1, *shape)).numpy()
+                for a, shape in zip(arrays, inputs, strict=True)
+            ]
+            found = kernel(*flat)
+            results = found if isinstance(found, tuple) else (found,)
+            return tuple(
+                torch.from_numpy(result).reshape((*leading, *shape))
+                for result, shape in zip(results, outputs, strict=True)
+            )
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
+            return _autograd(torch, equations.pullback)(*ctx.saved_tensors, *weights)
+
+        @staticmethod
+        def jvp(ctx: Any, *changes: Any) -> tuple[Any, ...]:
+            arrays = ctx.saved_tensors
+            known = [
+                torch.zeros_like(array) if change is None else change
+                for array, change in zip(arrays, changes, strict=True)
+            ]
+            return _autograd(torch, equations.pushforward)(*arrays, *known)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arrays: Any) -> tuple[Any, Any]:
+            moved = [
+                a.expand(info.batch_size, *a.shape) if d is None else a.movedim(d, 0)
+                for a, d in zip(arrays, in_dims, strict=True)
+            ]
+            return Equations.apply(*moved), (0,) * len(outputs)
+
+    evaluate: Callable[..., tuple[Any, ...]] = Equations.apply
+    return evaluate
+
+
+def _of_one_type(torch: Any, given: tuple[Any, ...]) -> list[Any]:
+    """Convert arguments to tensors of one float type."""
+    tensors = [torch.as_tensor(array) for array in given]
+    dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
+    if dtype not in (torch.float32, torch.float64):
+        dtype = torch.promote_types(dtype, torch.float32)
+    return [tensor.to(dtype) for tensor in tensors]
