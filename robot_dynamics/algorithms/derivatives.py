@@ -26,7 +26,7 @@ linearly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,7 +203,12 @@ def inverse_derivatives(
 
 
 def forward_derivatives(
-    robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wrenches
+    robot: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    wrenches: Wrenches,
+    in_coordinates: Callable[[Array, Array, Array], tuple[Array, Array, Array]] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Differentiate the joint accelerations that given efforts produce.
 
@@ -216,6 +221,7 @@ def forward_derivatives(
         qd: Their velocities, shape (n,).
         tau: Their efforts, shape (n,), N m or N.
         wrenches: As for `inverse_derivatives`.
+        in_coordinates: Turns dtau/dq, dtau/dqd and M into those by other coordinates.
 
     Returns:
         dqdd/dq, dqdd/dqd and dqdd/dtau (the inverse of the mass matrix), shape (n, n) each.
@@ -230,8 +236,11 @@ def forward_derivatives(
         L, inverse_D = factorise_mass_matrix(robot, q)
     qdd = solve(L, inverse_D, parents, tau - E.T @ bias)
     # qdd(q, qd, tau) holds tau(q, qd, qdd) fixed: 0 = dtau + M dqdd
-    dtau_dq, dtau_dqd, _ = inverse_derivatives(robot, E @ q + e0, E @ qd, E @ qdd, wrenches)
-    columns = np.hstack([-(E.T @ dtau_dq @ E), -(E.T @ dtau_dqd @ E)])
+    parts = inverse_derivatives(robot, E @ q + e0, E @ qd, E @ qdd, wrenches)
+    dtau_dq, dtau_dqd, M = (E.T @ part @ E for part in parts)
+    if in_coordinates is not None:
+        dtau_dq, dtau_dqd, M = in_coordinates(dtau_dq, dtau_dqd, M)
+    columns = np.hstack([-dtau_dq, -dtau_dqd])
     n = robot.dof
     solved = np.array([solve(L, inverse_D, parents, column) for column in columns.T])
     solved = solved.reshape(2 * n, n).T

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.algorithms import (
     articulated_body,
+    centroidal,
     composite_body,
     derivatives,
     energy,
@@ -41,6 +43,16 @@ from robot_dynamics.kinematics import (
     frame_pose,
 )
 from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.free_joints import (
+    at_zero,
+    by_twists,
+    free_joints,
+    motion_of,
+    placed,
+    rates_of_twists,
+    twist_rates,
+)
+from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 
 Formulation = str | InverseDynamics
@@ -75,10 +87,10 @@ def inverse(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
-        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-        return joints.efforts(equations(loaded, *motion, wrenches))
+        loaded, x, xd, xdd = motion_of(loaded, q, qd, qdd)
+        return joints.efforts(equations(loaded, x, xd, xdd, wrenches))
 
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
 
 
 def bias(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -88,7 +100,7 @@ def bias(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     def function(q: Array, qd: Array, **values: Array) -> Array:
         return full(q, qd, np.zeros(n), **values)
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function, "tau")
+    return Equations({"q": (tree.nq,), "qd": (n,), **variant.inputs}, function, "tau")
 
 
 def gravity(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -98,7 +110,7 @@ def gravity(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
     def function(q: Array, **values: Array) -> Array:
         return full(q, np.zeros(n), np.zeros(n), **values)
 
-    return Equations({"q": (n,), **variant.inputs}, function, "tau")
+    return Equations({"q": (tree.nq,), **variant.inputs}, function, "tau")
 
 
 def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -108,9 +120,9 @@ def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equa
 
     def function(q: Array, **values: Array) -> Array:
         loaded, _ = variant.apply(tree, values)
-        return joints.square(matrix(loaded, joints.positions(q)))
+        return joints.square(matrix(*motion_of(loaded, q)))
 
-    return Equations({"q": (tree.dof,), **variant.inputs}, function, "M")
+    return Equations({"q": (tree.nq,), **variant.inputs}, function, "M")
 
 
 def forward(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -128,7 +140,7 @@ def forward(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
         b = b_of.function(q, qd, **values)
         return composite_body.solve(L, inverse_D, parents, tau - b)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -139,11 +151,13 @@ def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
-        M, b = equations(loaded, joints.positions(q), joints.rates(qd), wrenches)
+        loaded, x, xd = motion_of(loaded, q, qd)
+        M, b = equations(loaded, x, xd, wrenches)
         L, inverse_D = composite_body.factorise(joints.square(M), parents)
-        return composite_body.solve(L, inverse_D, parents, tau - joints.efforts(b))
+        found = composite_body.solve(L, inverse_D, parents, tau - joints.efforts(b))
+        return rates_of_twists(tree, qd, found)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def forward_articulated(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -152,9 +166,11 @@ def forward_articulated(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
-        return articulated_body.forward_dynamics(loaded, q, qd, tau, wrenches)
+        loaded, x, xd = motion_of(loaded, q, qd)
+        found = articulated_body.forward_dynamics(loaded, x, xd, tau, wrenches)
+        return rates_of_twists(tree, qd, found)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -164,11 +180,12 @@ def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-        parts = derivatives.inverse_derivatives(loaded, *motion, wrenches)
-        return {name: joints.square(part) for name, part in zip(names, parts, strict=True)}
+        loaded, x, xd, xdd = motion_of(loaded, q, qd, qdd)
+        parts = derivatives.inverse_derivatives(loaded, x, xd, xdd, wrenches)
+        coupled = map(joints.square, parts)
+        return dict(zip(names, by_twists(loaded, qd, *coupled), strict=True))
 
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
 def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -177,10 +194,16 @@ def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        parts = derivatives.forward_derivatives(loaded, q, qd, tau, wrenches)
+        if not free_joints(tree):
+            parts = derivatives.forward_derivatives(loaded, q, qd, tau, wrenches)
+        else:
+            loaded, _ = motion_of(loaded, q)
+            parts = derivatives.forward_derivatives(
+                loaded, at_zero(tree, q), qd, tau, wrenches, partial(by_twists, loaded, qd)
+            )
         return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
 def energies(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -189,11 +212,11 @@ def energies(tree: Robot, formulation: Formulation, variant: Variant) -> Equatio
 
     def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
         loaded, _ = variant.apply(tree, values)
-        positions = joints.positions(q)
+        loaded, positions = placed(loaded, q)
         kinetic = energy.kinetic_energy(loaded, positions, joints.rates(qd))
         return {"T": np.array(kinetic), "U": np.array(energy.potential_energy(loaded, positions))}
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), **variant.inputs}, function)
 
 
 def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -202,16 +225,56 @@ def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
 
     def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        parts = momentum.momentum(loaded, joints.positions(q), joints.rates(qd), wrenches)
-        return {name: joints.efforts(part) for name, part in zip(("p", "rate"), parts, strict=True)}
+        loaded, x, xd = motion_of(loaded, q, qd)
+        p, rate = map(joints.efforts, momentum.momentum(loaded, x, xd, wrenches))
+        if free_joints(tree):
+            rate = rate - twist_rates(tree, qd).T @ p
+        return {"p": p, "rate": rate}
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), **variant.inputs}, function)
+
+
+def centroidal_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Centroidal momentum matrix and centre of mass, of q."""
+    tree = joint_frames(tree)
+
+    def function(q: Array, **values: Array) -> dict[str, Array]:
+        loaded, _ = variant.apply(tree, values)
+        A, c, _ = centroidal.momentum_matrix(*placed(loaded, q))
+        return {"A": tree.coupling.columns(A.T).T, "centre": c}
+
+    return Equations({"q": (tree.nq,), **variant.inputs}, function)
+
+
+def centroidal_momentum(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Momentum of all links about their centre of mass, linear over angular, of q and qd."""
+    tree = joint_frames(tree)
+
+    def function(q: Array, qd: Array, **values: Array) -> Array:
+        loaded, _ = variant.apply(tree, values)
+        loaded, x = placed(loaded, q)
+        return centroidal.momentum(loaded, x, tree.coupling.rates(qd))
+
+    inputs = {"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}
+    return Equations(inputs, function, "h")
+
+
+def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Centre of mass of all links but the root, and its Jacobian, of q."""
+    tree = joint_frames(tree)
+
+    def function(q: Array, **values: Array) -> dict[str, Array]:
+        loaded, _ = variant.apply(tree, values)
+        A, c, mass = centroidal.momentum_matrix(*placed(loaded, q))
+        return {"centre": c, "jacobian": tree.coupling.columns(A[:3].T).T * (1.0 / mass)}
+
+    return Equations({"q": (tree.nq,), **variant.inputs}, function)
 
 
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
 
 
 def pose(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -222,13 +285,13 @@ def pose(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
         R, p = frame_pose(tree, q, frame)
         return {"rotation": R, "position": p}
 
-    return Equations({"q": (tree.dof,)}, function)
+    return Equations({"q": (tree.nq,)}, function)
 
 
 def jacobian(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
     frame = _frame_of(tree, variant)
-    return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
+    return Equations({"q": (tree.nq,)}, lambda q: frame_jacobian(tree, q, frame), "J")
 
 
 def jacobian_derivative(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -238,13 +301,13 @@ def jacobian_derivative(tree: Robot, formulation: Formulation, variant: Variant)
     def function(q: Array, qd: Array) -> Array:
         return frame_jacobian_derivative(tree, q, qd, frame)
 
-    return Equations({"q": (n,), "qd": (n,)}, function, "Jd")
+    return Equations({"q": (tree.nq,), "qd": (n,)}, function, "Jd")
 
 
 def drift(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Acceleration of a frame without joint accelerations, linear over angular, of q and qd."""
     frame, n = _frame_of(tree, variant), tree.dof
-    inputs = {"q": (n,), "qd": (n,)}
+    inputs = {"q": (tree.nq,), "qd": (n,)}
     return Equations(inputs, lambda q, qd: frame_drift(tree, q, qd, frame), "acceleration")
 
 
@@ -284,6 +347,9 @@ KERNELS: Mapping[str, KernelDefinition] = {
     "forward_derivatives": KernelDefinition(forward_derivatives, solves=True),
     "energy": KernelDefinition(energies),
     "momentum": KernelDefinition(momenta),
+    "centre_of_mass": KernelDefinition(centre_of_mass, physical=True),
+    "centroidal_matrix": KernelDefinition(centroidal_matrix, physical=True),
+    "centroidal_momentum": KernelDefinition(centroidal_momentum, physical=True),
     "regressor": KernelDefinition(regressor, physical=True),
     "pose": KernelDefinition(pose, physical=True, of_frame=True),
     "jacobian": KernelDefinition(jacobian, physical=True, of_frame=True),

@@ -75,3 +75,29 @@ class ForwardDerivatives(NamedTuple):
     dqdd_dq: Array
     dqdd_dqd: Array
     dqdd_dtau: Array
+
+
+@results_of("centre_of_mass")
+class CentreOfMass(NamedTuple):
+    """Centre of mass of all links but the root.
+
+    Attributes:
+        centre: In the root link, shape (3,) or (N, 3), m.
+        jacobian: Shape (3, n) or (N, 3, n), axes of the root link.
+    """
+
+    centre: Array
+    jacobian: Array
+
+
+@results_of("centroidal_matrix")
+class CentroidalMatrix(NamedTuple):
+    """Momentum of all links about their centre of mass, for unit joint velocities.
+
+    Attributes:
+        A: Linear over angular, axes of the root link, shape (6, n) or (N, 6, n).
+        centre: Centre of mass in the root link, shape (3,) or (N, 3), m.
+    """
+
+    A: Array
+    centre: Array

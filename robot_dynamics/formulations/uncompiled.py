@@ -22,6 +22,7 @@ from robot_dynamics.formulations.registry import (
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lifted, lowered
 from robot_dynamics.robot.endpoint import wrench_argument
+from robot_dynamics.robot.free_joints import motion_of, rates_of_twists
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -71,11 +72,10 @@ def inverse_dynamics(
     if gravity is not None:
         tree = replace(tree, gravity=vector("gravity", gravity, 3))
     n = robot.dof
-    q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
+    q, qd, qdd = vector("q", q, robot.nq), vector("qd", qd, n), vector("qdd", qdd, n)
     wrenches = wrench_argument(tree, wrench, frame)
-    joints = tree.coupling
-    motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-    return lowered(joints.efforts(equations(tree, *motion, wrenches)))
+    tree, x, xd, xdd = motion_of(tree, q, qd, qdd)
+    return lowered(tree.coupling.efforts(equations(tree, x, xd, xdd, wrenches)))
 
 
 def forward_dynamics(
@@ -121,18 +121,17 @@ def forward_dynamics(
     if gravity is not None:
         tree = replace(tree, gravity=vector("gravity", gravity, 3))
     n = robot.dof
-    q, qd, tau = vector("q", q, n), vector("qd", qd, n), vector("tau", tau, n)
-    joints = tree.coupling
-    M, b = equations(
-        tree, joints.positions(q), joints.rates(qd), wrench_argument(tree, wrench, frame)
-    )
+    q, qd, tau = vector("q", q, robot.nq), vector("qd", qd, n), vector("tau", tau, n)
+    joints, wrenches = tree.coupling, wrench_argument(tree, wrench, frame)
+    tree, x, xd = motion_of(tree, q, qd)
+    M, b = equations(tree, x, xd, wrenches)
     M, b = joints.square(lifted(M)), joints.efforts(b)
     parents = elimination_parents(tree)
     with np.errstate(divide="ignore", invalid="ignore"):
         L, inverse_D = factorise(M, parents)
     if M.dtype != object:
         _check_regular(tree, M, inverse_D)
-    return lowered(solve(L, inverse_D, parents, tau - b))
+    return lowered(rates_of_twists(tree, qd, solve(L, inverse_D, parents, tau - b)))
 
 
 def _check_regular(tree: Robot, M: Array, inverse_D: Array) -> None:

@@ -56,17 +56,7 @@ FAULTS = {
     "joint type of another format": (
         robot(joint(kind="hinge"), links="ab"),
         f"{TEXT}:4: joint 'elbow': unknown joint type 'hinge'; "
-        "use one of revolute, continuous, prismatic, fixed",
-    ),
-    "floating joint": (
-        robot(joint(kind="floating"), links="ab"),
-        f"{TEXT}:4: joint 'elbow': floating joints are not supported; "
-        "the base does not move here, so weld it with type='fixed'",
-    ),
-    "planar joint": (
-        robot(joint(kind="planar"), links="ab"),
-        f"{TEXT}:4: joint 'elbow': planar joints are not supported; "
-        "use two prismatic joints and a revolute one, or weld it with type='fixed'",
+        "use one of revolute, continuous, prismatic, fixed, floating, planar",
     ),
     "joint without type": (
         robot('<joint name="elbow"><parent link="a"/><child link="b"/></joint>', links="ab"),
@@ -228,17 +218,19 @@ FAULTS = {
     "child of two joints": (
         robot(joint(), joint("wrist", parent="c")),
         f"{TEXT}:6: joint 'wrist': link 'b' is already the child of joint 'elbow'; a link has one "
-        "parent (closed chains are not supported)",
+        "parent (of closed chains, parallelograms can be written with mimic joints: "
+        "docs/moving-bases.md)",
     ),
     "loop of joints": (
         robot(joint(), joint("wrist", parent="b", child="c"), joint("back", parent="c", child="a")),
         f"{TEXT}:5: joint 'elbow': joints 'elbow', 'wrist', 'back' form a loop; a robot is a "
-        "tree, cut one of them",
+        "tree, cut one of them (a parallelogram can be written with mimic joints: "
+        "docs/moving-bases.md)",
     ),
     "loop beside a sound root": (
         robot(joint(parent="b", child="c"), joint("wrist", parent="c", child="b")),
         f"{TEXT}:5: joint 'elbow': joints 'elbow', 'wrist' form a loop; a robot is a tree, cut one "
-        "of them",
+        "of them (a parallelogram can be written with mimic joints: docs/moving-bases.md)",
     ),
     "joint from a link to itself": (
         robot(joint(parent="b", child="b"), links="ab"),
@@ -259,6 +251,14 @@ FAULTS = {
             joint("wrist", "revolute", "b", "c", LIMIT + '<mimic joint="elbow"/>'),
         ),
         f"{TEXT}:6: joint 'wrist': mimics joint 'elbow', which is fixed; make this one fixed too",
+    ),
+    "mimic of a floating joint": (
+        robot(
+            joint(kind="floating"),
+            joint("wrist", "revolute", "b", "c", LIMIT + '<mimic joint="elbow"/>'),
+        ),
+        f"{TEXT}:6: joint 'wrist': mimics joint 'elbow', which is floating; name one with one "
+        "position",
     ),
     "mimic loop": (
         robot(
