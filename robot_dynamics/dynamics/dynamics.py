@@ -294,10 +294,14 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
     @cached_property
     def base_parameters(self) -> BaseParameters:
-        """The fewest numbers that the efforts depend on, each with what it gathers."""
+        """The fewest numbers that the efforts depend on, each with what it gathers.
+
+        On a moving base, those of the base wrench too.
+        """
+        robot = self.robot.with_floating_base() if self.base == "moving" else self.robot
         found: BaseParameters = imported(
             "robot_dynamics.algorithms.base_parameters"
-        ).base_parameters(self.robot)
+        ).base_parameters(robot)
         return found
 
     def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:

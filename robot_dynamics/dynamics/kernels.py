@@ -47,6 +47,7 @@ from robot_dynamics.robot.free_joints import (
     at_zero,
     by_twists,
     free_joints,
+    has_free_base,
     motion_of,
     placed,
     rates_of_twists,
@@ -274,7 +275,8 @@ def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> E
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
-    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
+    gravity = {"gravity": (3,)} if variant.gravity else {}
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **gravity}, Regressor.of(tree), "Y")
 
 
 def pose(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -361,6 +363,9 @@ KERNELS: Mapping[str, KernelDefinition] = {
 WITH_FRICTION = ("inverse", "bias", "forward", "forward_articulated")
 """Kernels to whose efforts `Variant.friction` adds the friction of the URDF."""
 
+OF_FREE_BASE = ("inverse_derivatives", "forward_derivatives", "regressor")
+"""Kernels that no floating or planar joint below the root may be in."""
+
 OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_frame)
 """Kernels about a frame."""
 
@@ -391,6 +396,11 @@ def equations_of(
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
+        )
+    if name in OF_FREE_BASE and free_joints(tree) and not has_free_base(tree):
+        raise ArgumentError(
+            f"kernel '{name}' takes one floating or planar joint, on the root link, which carries "
+            f"all others; robot '{tree.name}' has {', '.join(x.name for x in free_joints(tree))}"
         )
     return definition.equations(tree, formulation, variant)
 

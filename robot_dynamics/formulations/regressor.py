@@ -7,7 +7,7 @@ link, which acts on the joints from that link to the base.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,9 +44,10 @@ class Regressor:
         tree = joint_frames(merge_fixed(robot))
         return Regressor(tree, *base_columns(tree))
 
-    def __call__(self, q: Array, qd: Array, qdd: Array) -> Array:
+    def __call__(self, q: Array, qd: Array, qdd: Array, gravity: Array | None = None) -> Array:
         """Y, shape (n, p), at a state of the n independent joints; on any scalar."""
-        joints, (tree, *state) = self.tree.coupling, motion_of(self.tree, q, qd, qdd)
+        loaded = self.tree if gravity is None else replace(self.tree, gravity=gravity)
+        joints, (tree, *state) = self.tree.coupling, motion_of(loaded, q, qd, qdd)
         motion = forward(tree, *state)
         efforts = [_efforts(self.tree, motion, i, symbol) for i, symbol in self.columns]
         return joints.columns(np.column_stack(efforts))

@@ -16,7 +16,7 @@ first part (`placed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,9 +82,8 @@ class FreeJoint:
         own, count = q[self.q], 3 if self.floating else 2
         axes = self.axes[:, 3:].T @ self.axes if self.floating else self.axes
         p = axes[:, :count] @ own[:count]
-        if self.floating:
-            return rotation_of(own[3:]), p
-        return rodrigues(axes[:, 2], own[2], own[3]), p
+        R = rotation_of(own[3:]) if self.floating else rodrigues(axes[:, 2], own[2], own[3])
+        return np.asarray(R, dtype=own.dtype), p
 
     @property
     def brackets(self) -> Array:
@@ -358,14 +357,43 @@ def difference(robot: KinematicTree, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Ar
     return np.concatenate(parts, axis=-1)
 
 
-def _segments(robot: KinematicTree) -> Iterator[tuple[FreeJoint | None, slice, slice]]:
+def rates_in_step(robot: KinematicTree, u: Array, v: Array) -> Array:
+    """Rate of u where q = `integrate(robot, q0, u)` moves with velocities v, shape (dof,).
+
+    Without terms of fourth order in u, as integrators of Munthe-Kaas of order four take it.
+    """
+    rates = v.copy()
+    for free, _, of in _segments(robot):
+        if free is not None:
+            own = [u[of], v[of]] if free.floating else [_in_space(u[of]), _in_space(v[of])]
+            once = _bracket(*own)
+            change = once / 2.0 + _bracket(own[0], once) / 12.0
+            rates[of] += change if free.floating else change[[0, 1, 5]]
+    return rates
+
+
+def _bracket(u: Array, v: Array) -> Array:
+    """Lie bracket of twists: ad_u v, shape (6,)."""
+    linear = cross(u[3:], v[:3]) + cross(u[:3], v[3:])
+    return np.concatenate([linear, cross(u[3:], v[3:])])
+
+
+_Segment = tuple[FreeJoint | None, slice, slice]
+
+
+def _segments(robot: KinematicTree) -> Sequence[_Segment]:
     """Free joints and the joints between them, with their entries in q and in qd."""
-    q = v = 0
-    for free in free_joints(merge_fixed(robot)):
-        yield None, slice(q, free.q.start), slice(v, free.v.start)
-        yield free, free.q, free.v
-        q, v = free.q.stop, free.v.stop
-    yield None, slice(q, robot.nq), slice(v, robot.dof)
+    known: Sequence[_Segment] | None = robot.__dict__.get("_segments")
+    if known is None:
+        made: list[_Segment] = []
+        q = v = 0
+        for free in free_joints(merge_fixed(robot)):
+            made.append((None, slice(q, free.q.start), slice(v, free.v.start)))
+            made.append((free, free.q, free.v))
+            q, v = free.q.stop, free.v.stop
+        made.append((None, slice(q, robot.nq), slice(v, robot.dof)))
+        known = robot.__dict__.setdefault("_segments", tuple(made))
+    return known
 
 
 def _in_space(planar: Array) -> Array:
