@@ -53,7 +53,7 @@ class Model:
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
-        base: Motion of the root link now, if `dynamics` has a moving base.
+        base: Motion of the root link now, if `dynamics` has a moving base; it has gravity, too.
     """
 
     dynamics: Dynamics
@@ -106,7 +106,7 @@ class Model:
                 wrench=self.wrench,
                 frame=self.frame if at_tip else None,
                 payload=self.payload,
-                gravity=self.gravity_vector,
+                gravity=None if self.base is not None else self.gravity_vector,
                 base=self.base,
             )
             if self.base is not None:
@@ -129,7 +129,7 @@ class Model:
             wrench=self.wrench,
             frame=self.frame if at_tip else None,
             payload=self.payload,
-            gravity=self.gravity_vector,
+            gravity=None if self.base is not None else self.gravity_vector,
             base=self.base,
         )
 

@@ -20,6 +20,7 @@ from sensor_msgs.msg import Imu
 from robot_dynamics.control import Load, Model
 from robot_dynamics.control.load import check_load
 from robot_dynamics.control.transitions import LowPass
+from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
@@ -129,6 +130,7 @@ class OnlineModel:
         self._node, self._motion = node, motion
         self.prepare: Callable[[Model, str | None], None] = lambda model, endpoint: None
         self._drives = DriveParameters(node, self.change_friction, self.change_terms)
+        self._base_motion: Callable[[float], BaseMotion] | None = None
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
@@ -165,7 +167,17 @@ class OnlineModel:
     def _replace(self, base: Model, load: Load) -> None:
         """Replace model and load at once, as another thread may ask for both."""
         self._present = base, load
-        self.at = partial(load.on, base)
+        self.at = partial(load.on, base) if self._base_motion is None else self._on_moving_base
+
+    def move_base(self, motion: Callable[[float], BaseMotion]) -> None:
+        """Take the motion of the base at a steady time, s, from a function."""
+        self._base_motion = motion
+        self._replace(*self._present)
+
+    def _on_moving_base(self, now: float) -> Model:
+        base, load = self._present
+        assert self._base_motion is not None
+        return replace(load.on(base, now), base=self._base_motion(now))
 
     # -- another robot ----------------------------------------------------------------------
 
