@@ -30,18 +30,14 @@ def on_moving_base(name: str, of: Floating, parents: tuple[int, ...]) -> Equatio
         of: Equations of the floating robot.
         parents: `elimination_parents` of the joints.
     """
-    made: Callable[..., Any] = MOVED[name]
-    n = len(parents)
-    about = of(_GIVEN.get(name, name)).inputs
-    names = [x for x in about if x not in ("q", "qd", "qdd", "gravity")]
-    given: dict[str, Shape] = {"base": (15,)}
-    given = dict.fromkeys(_ARGUMENTS[name], (n,)) | given
+    n, about = len(parents), dict(of(name).inputs)
+    about.pop("gravity", None)
+    motion: dict[str, Shape] = {x: (n,) for x in ("q", "qd", "qdd", "tau") if about.pop(x, None)}
 
     def function(base: Array, **values: Array) -> Any:
-        return made(_State(of, base, values, parents))
+        return MOVED[name](_State(of, base, values, parents))
 
-    beside = {x: about[x] for x in names if x not in given}
-    return Equations({**given, **beside}, function)
+    return Equations({**motion, "base": (15,), **about}, function)
 
 
 class _State:
@@ -108,16 +104,3 @@ MOVED: dict[str, Callable[[_State], Any]] = {
     "regressor": lambda state: {"Y": state("regressor")},
 }
 """Kernels that depend on the motion of the base."""
-
-_GIVEN = {"bias": "inverse", "gravity": "inverse", "forward": "inverse"}
-_ARGUMENTS = {
-    "inverse": ("q", "qd", "qdd"),
-    "bias": ("q", "qd"),
-    "gravity": ("q",),
-    "forward": ("q", "qd", "tau"),
-    "inverse_derivatives": ("q", "qd", "qdd"),
-    "forward_derivatives": ("q", "qd", "tau"),
-    "energy": ("q", "qd"),
-    "momentum": ("q", "qd"),
-    "regressor": ("q", "qd", "qdd"),
-}
