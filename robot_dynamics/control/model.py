@@ -16,9 +16,9 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
-    from robot_dynamics.dynamics.base_motion import BaseMotion
     from robot_dynamics.dynamics.dynamics import Dynamics
     from robot_dynamics.dynamics.results import Momentum
+    from robot_dynamics.robot.base_motion import BaseMotion
 
 
 def continuous_joints(robot: Robot) -> Array:

@@ -18,7 +18,6 @@ from robot_dynamics.compiler.native.entry.native_entry import (
     enter,
     native_method,
 )
-from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.dynamics.compiled_robot import CompiledRobot
 from robot_dynamics.dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
 from robot_dynamics.dynamics.results import (
@@ -35,6 +34,7 @@ from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.robot import free_joints
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.spatial import Inertia

@@ -237,39 +237,42 @@ def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
 
 def centroidal_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Centroidal momentum matrix and centre of mass, of q."""
-    tree = joint_frames(tree)
-
-    def function(q: Array, **values: Array) -> dict[str, Array]:
-        loaded, _ = variant.apply(tree, values)
-        A, c, _ = centroidal.momentum_matrix(*placed(loaded, q))
-        return {"A": tree.coupling.columns(A.T).T, "centre": c}
-
-    return Equations({"q": (tree.nq,), **variant.inputs}, function)
-
-
-def centroidal_momentum(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
-    """Momentum of all links about their centre of mass, linear over angular, of q and qd."""
-    tree = joint_frames(tree)
-
-    def function(q: Array, qd: Array, **values: Array) -> Array:
-        loaded, _ = variant.apply(tree, values)
-        loaded, x = placed(loaded, q)
-        return centroidal.momentum(loaded, x, tree.coupling.rates(qd))
-
-    inputs = {"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}
-    return Equations(inputs, function, "h")
+    of_centre = _of_centre(tree, variant)
+    inputs = {"q": (tree.nq,), **variant.inputs}
+    return Equations(inputs, lambda **x: dict(zip(("A", "centre"), of_centre(**x), strict=False)))
 
 
 def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Centre of mass of all links but the root, and its Jacobian, of q."""
-    tree = joint_frames(tree)
+    of_centre = _of_centre(tree, variant)
 
-    def function(q: Array, **values: Array) -> dict[str, Array]:
-        loaded, _ = variant.apply(tree, values)
-        A, c, mass = centroidal.momentum_matrix(*placed(loaded, q))
-        return {"centre": c, "jacobian": tree.coupling.columns(A[:3].T).T * (1.0 / mass)}
+    def function(**values: Array) -> dict[str, Array]:
+        A, c, mass = of_centre(**values)
+        return {"centre": c, "jacobian": A[:3] * (1.0 / mass)}
 
     return Equations({"q": (tree.nq,), **variant.inputs}, function)
+
+
+def _of_centre(tree: Robot, variant: Variant) -> Callable[..., tuple[Array, Array, Any]]:
+    """Centroidal momentum matrix, centre of mass and mass as a function of q and the variant."""
+    framed = joint_frames(tree)
+
+    def function(q: Array, **values: Array) -> tuple[Array, Array, Any]:
+        A, c, mass = centroidal.momentum_matrix(*placed(variant.apply(framed, values)[0], q))
+        return tree.coupling.columns(A.T).T, c, mass
+
+    return function
+
+
+def centroidal_momentum(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Momentum of all links about their centre of mass, linear over angular, of q and qd."""
+    framed = joint_frames(tree)
+
+    def function(q: Array, qd: Array, **values: Array) -> Array:
+        loaded, x = placed(variant.apply(framed, values)[0], q)
+        return centroidal.momentum(loaded, x, tree.coupling.rates(qd))
+
+    return Equations({"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}, function, "h")
 
 
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:

@@ -21,6 +21,7 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lifted, lowered
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.free_joints import motion_of, rates_of_twists
 from robot_dynamics.robot.robot import Robot
@@ -39,6 +40,7 @@ def inverse_dynamics(
     gravity: npt.ArrayLike | None = None,
     wrench: npt.ArrayLike | None = None,
     frame: str | None = None,
+    base: BaseMotion | None = None,
     formulation: str | InverseDynamics = DEFAULT_FORMULATION,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations, uncompiled.
@@ -56,6 +58,7 @@ def inverse_dynamics(
         wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
             its surroundings there, shape (6,), in the axes of `frame`.
         frame: Link or named frame where the wrench acts; by default the only tip of the robot.
+        base: Motion of the root link, which has gravity, too; by default it stands still.
         formulation: One of `FORMULATIONS`, or a function such as a `SimplifiedModel`.
 
     Returns:
@@ -68,6 +71,19 @@ def inverse_dynamics(
         UnknownNameError: If there is no such formulation or frame.
     """
     equations = formulation_named(formulation)
+    if base is not None:
+        at, twist, acceleration = np.split(base.numbers(robot), (3, 9))
+        tau = inverse_dynamics(
+            robot.with_floating_base(),
+            np.append([0.0] * 6 + [1.0], q),
+            np.append(twist, qd),
+            np.append(acceleration, qdd),
+            gravity=at,
+            wrench=wrench,
+            frame=frame,
+            formulation=formulation,
+        )
+        return tau[6:]
     tree = merge_fixed(robot)
     if gravity is not None:
         tree = replace(tree, gravity=vector("gravity", gravity, 3))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.robot.base_motion import BaseMotion
 
 BaseMotions = Callable[[float], BaseMotion]
 """Motion of the root link at a time, s."""

@@ -28,7 +28,6 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.dynamics.kernels import KERNELS, OF_FREE_BASE, equations_of
 from robot_dynamics.dynamics.moving_base import MOVED
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
@@ -39,6 +38,7 @@ from robot_dynamics.formulations import (
     inverse_dynamics,
 )
 from robot_dynamics.robot import find_robot, merge_fixed
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.free_joints import has_free_base, rates_in_step
 from robot_dynamics.simulation.integrators import integrate
 from strategies import random_state, robots, seeds

@@ -11,9 +11,11 @@ from sensor_msgs.msg import Imu
 
 from robot_dynamics.control.base_estimate import BaseEstimate
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import gravity_from_msg
+from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.ros.topics import STATE_QOS
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -58,25 +60,23 @@ class BaseInput:
             self._node.throttled_log.warn("imu", error)
             return
         R = place.rotation
-        self.estimate.imu(R @ force, R @ w, place.translation, monotonic())
+        stamp = _seconds(msg)
+        self.estimate.imu(R @ force, R @ w, place.translation, stamp, monotonic())
 
     def _on_odom(self, msg: Any) -> None:
         pose, twist = msg.pose.pose, msg.twist.twist
         quaternion = np.array([getattr(pose.orientation, axis) for axis in "xyzw"])
         v = np.array([getattr(x, a) for x in (twist.linear, twist.angular) for a in "xyz"])
         try:
-            place = self._arm.load.place_in_root(msg.child_frame_id)
-            size = float(np.linalg.norm(quaternion))
+            root, size = self._node.robot.root, float(np.linalg.norm(quaternion))
             if not (0.9 < size < 1.1 and np.isfinite(v).all()):
                 raise ArgumentError("odom: no unit quaternion or no finite twist; it is ignored")
-            if np.any(place.rotation != np.eye(3)) or place.translation.any():
-                raise ArgumentError(
-                    f"odom: child_frame_id '{msg.child_frame_id}' is not the root link"
-                )
+            if msg.child_frame_id not in ("", root):
+                raise ArgumentError(f"odom: child_frame_id is not '{root}'; it is ignored")
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("odom", error)
             return
-        self.estimate.odometry(quaternion / size, v, monotonic())
+        self.estimate.odometry(quaternion / size, v, _seconds(msg), monotonic())
 
     def faults(self) -> list[Fault]:
         """Return a fault if no measurement comes."""
@@ -84,3 +84,8 @@ class BaseInput:
             return []
         topic = self._node.parameters.base_motion
         return [Fault(Level.STALE, f"no {topic}; the base counts as still, gravity as last known")]
+
+
+def _seconds(msg: Any) -> float:
+    """Time of a measurement; that of its arrival if it has none."""
+    return nanoseconds(msg.header.stamp) / NS_PER_S or monotonic()

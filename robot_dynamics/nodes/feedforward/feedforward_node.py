@@ -23,7 +23,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control import Gains, Model, continuous_joints, position_error
-from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
@@ -49,6 +48,7 @@ from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion

@@ -20,7 +20,6 @@ from sensor_msgs.msg import Imu
 from robot_dynamics.control import Load, Model
 from robot_dynamics.control.load import check_load
 from robot_dynamics.control.transitions import LowPass
-from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
@@ -37,6 +36,7 @@ from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.trajectory import Trajectory

@@ -8,8 +8,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from sensor_msgs.msg import Imu, JointState
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.dynamics.base_motion import BaseMotion
 from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.base_motion import BaseMotion
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
