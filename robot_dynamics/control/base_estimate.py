@@ -84,7 +84,7 @@ class BaseEstimate:
         return before + (1.0 - exp(-self._passed / time_constant)) * (measured - before)
 
     def stale(self, now: float) -> bool:
-        """Whether the last measurement, if any, is too old at steady time `now`, s."""
+        """Return whether the last measurement, if any, is too old at steady time `now`, s."""
         return now - self._at > self.timeout
 
     def at(self, now: float) -> BaseMotion:

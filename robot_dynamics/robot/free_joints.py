@@ -135,7 +135,7 @@ def _continues(tree: KinematicTree, k: int) -> bool:
 
 
 def has_free_base(tree: KinematicTree) -> bool:
-    """Whether a free joint on the root carries all the rest, and is the only one of its kind."""
+    """Return whether a free joint on the root carries all other joints, none of them free."""
     found = free_joints(tree)
     return (
         len(found) == 1
