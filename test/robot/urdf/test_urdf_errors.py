@@ -352,8 +352,8 @@ def test_deep_nesting_is_refused():
 
 def test_a_file_is_named_as_the_caller_named_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "arm.urdf").write_text(robot(joint(kind="floating"), links="ab"))
-    assert message_of("arm.urdf").startswith("arm.urdf:4: joint 'elbow': floating")
+    (tmp_path / "arm.urdf").write_text(robot(joint(kind="hinge"), links="ab"))
+    assert message_of("arm.urdf").startswith("arm.urdf:4: joint 'elbow': unknown joint type")
     assert message_of(tmp_path / "arm.urdf").startswith(f"{tmp_path}/arm.urdf:4: ")
 
 
@@ -396,8 +396,18 @@ def test_a_binary_file_is_refused(tmp_path):
 
 
 def test_names_with_line_breaks_stay_on_one_line():
-    source = robot(joint(kind="floating").replace('"elbow"', '"el&#10;bow"'), links="ab")
-    assert "joint 'el bow': floating" in message_of(source)
+    source = robot(joint(kind="hinge").replace('"elbow"', '"el&#10;bow"'), links="ab")
+    assert "joint 'el bow': unknown joint type" in message_of(source)
+
+
+@pytest.mark.parametrize("kind", ("floating", "planar"))
+def test_free_joints_are_refused_where_the_base_does_not_move(kind):
+    with pytest.raises(UrdfError) as error:
+        read_urdf(robot(joint(kind=kind), links="ab"), free_joints=False)
+    assert str(error.value) == (
+        f"{TEXT}:4: joint 'elbow': is {kind}, but the base does not move here; weld it with "
+        "type='fixed'"
+    )
 
 
 def test_every_refusal_can_be_caught_as_the_package_or_as_a_value_error():
