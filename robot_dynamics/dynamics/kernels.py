@@ -238,16 +238,20 @@ def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
 def centroidal_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Centroidal momentum matrix and centre of mass, of q."""
     of_centre = _of_centre(tree, variant)
-    inputs = {"q": (tree.nq,), **variant.inputs}
-    return Equations(inputs, lambda **x: dict(zip(("A", "centre"), of_centre(**x), strict=False)))
+
+    def function(q: Array, **values: Array) -> dict[str, Array]:
+        A, c, _ = of_centre(q, **values)
+        return {"A": A, "centre": c}
+
+    return Equations({"q": (tree.nq,), **variant.inputs}, function)
 
 
 def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Centre of mass of all links but the root, and its Jacobian, of q."""
     of_centre = _of_centre(tree, variant)
 
-    def function(**values: Array) -> dict[str, Array]:
-        A, c, mass = of_centre(**values)
+    def function(q: Array, **values: Array) -> dict[str, Array]:
+        A, c, mass = of_centre(q, **values)
         return {"centre": c, "jacobian": A[:3] * (1.0 / mass)}
 
     return Equations({"q": (tree.nq,), **variant.inputs}, function)
