@@ -21,10 +21,13 @@ DYNAMICS = {
     *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
     *("as_casadi", "as_jax", "as_torch"),
     *("operation_count", "source", "c_source", "cpp_header", "python_source"),
+    *("base", "neutral", "integrate", "difference"),
+    *("centre_of_mass", "centroidal_matrix", "centroidal_momentum"),
 }
 ROBOT = {
     *("name", "links", "joints", "gravity", "frames", "tips", "dof", "joint_names", "limits"),
     *("with_gravity", "with_locked", "with_payload", "subchain", "mounted"),
+    *("with_floating_base", "with_planar_base", "with_fixed_base", "nq"),
 }
 
 

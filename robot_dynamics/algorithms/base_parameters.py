@@ -20,6 +20,7 @@ import numpy as np
 from robot_dynamics.foundation.arrays import Array, Value
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.foundation.text_tables import html_table
+from robot_dynamics.robot.free_joints import free_joints
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
@@ -95,7 +96,9 @@ def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], BaseParamete
     Args:
         tree: Tree without fixed joints, in the frames of `joint_frames`.
     """
-    candidates = [(i, s) for i in range(1, len(tree.links)) for s in PREFERENCE]
+    between = {i for free in free_joints(tree) for i in free.between}
+    links = [i for i in range(1, len(tree.links)) if i not in between]
+    candidates = [(i, s) for i in links for s in PREFERENCE]
     order = [10 * (i - 1) + PARAMETERS.index(s) for i, s in candidates]
     A = energy_regressor(tree)[:, order]
     independent = independent_columns(A)

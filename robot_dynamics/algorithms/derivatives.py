@@ -26,7 +26,7 @@ linearly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,6 +218,7 @@ def forward_derivatives(
     wrenches: Wrenches,
     *,
     assembled: bool = False,
+    in_coordinates: Callable[[Array, Array, Array], tuple[Array, Array, Array]] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Differentiate the joint accelerations that given efforts produce.
 
@@ -233,6 +234,7 @@ def forward_derivatives(
         assembled: Factorise the assembled mass matrix: a tenth fewer operations, but digits are
             lost where tiny links sit between large ones; see `keeps_digits`. With mimic joints
             it is always assembled.
+        in_coordinates: Turns dtau/dq, dtau/dqd and M into those by other coordinates.
 
     Returns:
         dqdd/dq, dqdd/dqd and dqdd/dtau (the inverse of the mass matrix), shape (n, n) each.
@@ -253,7 +255,10 @@ def forward_derivatives(
     qdd = solve(L, inverse_D, parents, tau - bias)
     # qdd(q, qd, tau) holds tau(q, qd, qdd) fixed: 0 = dtau + M dqdd
     dtau_dq, _, _ = inverse_derivatives(*at_q, E @ qd, E @ qdd, wrenches)
-    columns = np.hstack([-(E.T @ dtau_dq @ E), -dtau_dqd])
+    dtau_dq = E.T @ dtau_dq @ E
+    if in_coordinates is not None:
+        dtau_dq, dtau_dqd, M = in_coordinates(dtau_dq, dtau_dqd, E.T @ M @ E)
+    columns = np.hstack([-dtau_dq, -dtau_dqd])
     n = robot.dof
     solved = np.array([solve(L, inverse_D, parents, column) for column in columns.T])
     solved = solved.reshape(2 * n, n).T
@@ -264,14 +269,16 @@ def keeps_digits(robot: Robot) -> bool:
     """Return whether the factors of the assembled mass matrix keep nearly all digits.
 
     The loss is judged by the condition of the matrix, with rows and columns scaled to ones on the
-    diagonal, at two random positions. False for inertias that are symbols.
+    diagonal, at two random positions, with the parts of free joints in position zero. False for
+    inertias that are symbols.
     """
     bodies = [link.inertia for link in robot.links]
     parts = [x for body in bodies for x in (body.mass, body.first_moment, body.second_moment)]
     if not robot.joints or any(np.asarray(x).dtype == object for x in parts):
         return False
+    moved = np.array([not joint.part_of for joint in robot.joints])
     for q in np.random.default_rng(0).uniform(-np.pi, np.pi, (2, len(robot.joints))):
-        M = mass_matrix(robot, q)
+        M = mass_matrix(robot, moved * q)
         if np.any(np.diag(M) <= 0.0):
             return False
         scale = 1.0 / np.sqrt(np.diag(M))

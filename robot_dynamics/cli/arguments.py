@@ -99,7 +99,7 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
         RobotError: If `moving` and it has no moving joint.
     """
     path = find_robot(name)
-    robot = read_urdf(path, require_inertia=inertia)
+    robot = read_urdf(path, require_inertia=inertia, free_joints=False)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "

@@ -108,6 +108,10 @@ class Load:
             UnknownNameError: If there is no such frame.
             ArgumentError: If a joint moves the frame.
         """
+        return self.place_in_root(frame).rotation @ vector
+
+    def place_in_root(self, frame: str) -> Pose:
+        """Return the pose of a frame that is fixed to the root link, there; errors as `to_root`."""
         root = self._tree.links[0].name
         place = self._tree.frame(frame or root)
         if place.link != root:
@@ -115,7 +119,7 @@ class Load:
                 f"frame '{frame}' moves with '{place.link}'; give one that is fixed to the root "
                 f"link '{root}'"
             )
-        return place.pose.rotation @ vector
+        return place.pose
 
     def carry(self, payload: Inertia, frame: str) -> None:
         """Set the payload, given in a frame (see `pose`); a massless one removes it.

@@ -18,6 +18,7 @@ from robot_dynamics.spatial import Inertia
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
     from robot_dynamics.dynamics.results import Momentum
+    from robot_dynamics.robot.base_motion import BaseMotion
 
 
 def continuous_joints(robot: Robot) -> Array:
@@ -52,6 +53,7 @@ class Model:
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
+        base: Motion of the root link now, if `dynamics` has a moving base; it has gravity, too.
     """
 
     dynamics: Dynamics
@@ -67,6 +69,7 @@ class Model:
     rotor_inertia: Array | None = None
     coupled: bool = False
     fastest: float = np.inf
+    base: BaseMotion | None = None
     continuous: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +92,8 @@ class Model:
     @property
     def _loaded(self) -> bool:
         """Return whether a load acts on the arm."""
-        return not (self.payload is None and self.gravity_vector is None and self.wrench is None)
+        beside = self.payload, self.gravity_vector, self.wrench, self.base
+        return any(value is not None for value in beside)
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a motion without friction, shape (n,) or (N, n)."""
@@ -102,8 +106,11 @@ class Model:
                 wrench=self.wrench,
                 frame=self.frame if at_tip else None,
                 payload=self.payload,
-                gravity=self.gravity_vector,
+                gravity=None if self.base is not None else self.gravity_vector,
+                base=self.base,
             )
+            if self.base is not None:
+                tau = tau.tau  # type: ignore  # beside the wrench of the base
         else:
             tau = self.dynamics.inverse(q, qd, qdd)
         return tau if self.rotor_inertia is None else tau + self.rotor_inertia * qdd
@@ -122,7 +129,8 @@ class Model:
             wrench=self.wrench,
             frame=self.frame if at_tip else None,
             payload=self.payload,
-            gravity=self.gravity_vector,
+            gravity=None if self.base is not None else self.gravity_vector,
+            base=self.base,
         )
 
     def bias(self, q: Array, qd: Array) -> Array:

@@ -30,6 +30,7 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
+from robot_dynamics.robot.free_joints import has_free_base
 from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -58,6 +59,7 @@ class CompiledRobot:
         robot: Robot,
         formulation: str | InverseDynamics = DEFAULT_FORMULATION,
         *,
+        base: str | None = None,
         cache: bool = True,
         backend: str | Backend = "auto",
         search: bool = False,
@@ -69,9 +71,9 @@ class CompiledRobot:
         if not (known or callable(formulation)):
             name = str(formulation)
             raise unknown_name("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
-        self.robot = robot
+        self.robot, self.base = on_base(robot, base)
         self.formulation = formulation
-        self._digest = robot_digest(robot)
+        self._digest = robot_digest(self.robot)
         self._search = search
         self._progress = progress
         self._cache = cache
@@ -140,16 +142,40 @@ class CompiledRobot:
 
         `program` takes the one with the fewest operations.
         """
+        if self.base == "moving" and name in _moving_base().MOVED:
+            yield self._on_moving_base(name, variant)
+            return
         kernels = _kernels()
         definition = kernels.kernel_named(name)
-        if self.formulation != DEFAULT_FORMULATION or definition.physical:
+        if self.base == "moving" and name in kernels.OF_JOINTS:
+            raise ArgumentError(f"kernel '{name}' takes no moving base; make Dynamics(robot)")
+        own = self.formulation != DEFAULT_FORMULATION or definition.physical
+        if own or (self._tree.nq > self._tree.dof and not has_free_base(self._tree)):
             yield kernels.equations_of(name, self._tree, self.formulation, variant)
             return
         reduced = self._reduced_to_solve if definition.solves else self._reduced
-        coupled = len(self._tree.joints) > self.robot.dof
+        coupled = len(self._tree.joints) > self._tree.dof
         for way in (name, *([definition.alternative] if definition.alternative else [])):
             if way == name or not coupled:
                 yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
+
+    def _on_moving_base(self, name: str, variant: Variant) -> Equations:
+        if variant.gravity:
+            raise ArgumentError("a moving base has gravity among its own numbers; give base alone")
+        floating = CompiledRobot(self._tree, self.formulation, base="floating", search=self._search)
+
+        def of(part: str) -> Equations:
+            mass = part == "mass_matrix"  # which neither wrench nor gravity changes
+            given = replace(variant, wrench_at=None) if mass else replace(variant, gravity=True)
+            return next(
+                floating.equations(part, replace(given, friction=given.friction and not mass))
+            )
+
+        parents = imported("robot_dynamics.algorithms.composite_body").elimination_parents(
+            self._tree
+        )
+        made: Equations = _moving_base().on_moving_base(name, of, parents)
+        return made
 
     @cached_property
     def _tree(self) -> Robot:
@@ -207,7 +233,8 @@ class CompiledRobot:
         if not isinstance(self.formulation, str):
             return None
         formulation = f"{self.formulation}/{'search' if self._search else 'quick'}"
-        return f"{self._digest}/{formulation}/{name}/{variant!r}"
+        base = "/moving" if self.base == "moving" else ""
+        return f"{self._digest}{base}/{formulation}/{name}/{variant!r}"
 
     # -- functions of array libraries ---------------------------------------------------------
 
@@ -311,7 +338,9 @@ class CompiledRobot:
         """
         exported = imported("robot_dynamics.dynamics.exported")
         check_known("language", language, "robot_dynamics.compiler", exported.LANGUAGES)
-        export = exported.Export(self.robot, name, str(self.formulation), variant, prefix)
+        export = exported.Export(
+            self.robot, name, str(self.formulation), variant, prefix, base=self.base
+        )
         return str(export.write(language, replace(self.program(name, variant), name=export.name)))
 
     def c_source(
@@ -342,6 +371,31 @@ def _of_scalar(language: str, scalar: str) -> str:
     return language if check_scalar(scalar) == "double" else f"{language}-float"
 
 
+BASES = ("fixed", "moving", "floating")
+"""Bases of a robot: welded, with a given motion, or free to move."""
+
+
+def on_base(robot: Robot, base: str | None) -> tuple[Robot, str]:
+    """The robot that stands on a base of `BASES`, and the base; that of the robot if it is None.
+
+    Raises:
+        UnknownNameError: If there is no such base.
+        ArgumentError: If the robot has floating or planar joints, and the base is another one.
+    """
+    free = robot.nq > robot.dof
+    if base is None:
+        return robot, "floating" if free else "fixed"
+    check_known("base", base, "robot_dynamics.dynamics", BASES)
+    if base == "floating":
+        return robot if free else robot.with_floating_base(), base
+    if free:
+        raise ArgumentError(
+            f"robot '{robot.name}' has a floating or planar joint, so its base cannot be {base}; "
+            "weld it with robot.with_fixed_base()"
+        )
+    return robot, base
+
+
 def robot_digest(robot: Robot) -> str:
     """Return a fingerprint of all data that the equations of a robot depend on, 16 hex digits."""
     h = hashlib.sha256()
@@ -370,6 +424,10 @@ def _counted(program: Program) -> OperationCount:
 
 def _kernels() -> Any:
     return imported("robot_dynamics.dynamics.kernels")
+
+
+def _moving_base() -> Any:
+    return imported("robot_dynamics.dynamics.moving_base")
 
 
 def _reduction() -> Any:

@@ -22,6 +22,8 @@ from robot_dynamics.compiler.native.entry.native_entry import (
 from robot_dynamics.dynamics.compiled_robot import SOLVED, CompiledRobot
 from robot_dynamics.dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
 from robot_dynamics.dynamics.results import (
+    CentreOfMass,
+    CentroidalMatrix,
     Energy,
     ForwardDerivatives,
     ForwardSecondDerivatives,
@@ -34,11 +36,20 @@ from robot_dynamics.dynamics.variant import Variant, payload_numbers
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
+from robot_dynamics.robot import free_joints
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.algorithms.base_parameters import BaseParameters
+
+
+Base = BaseMotion | npt.ArrayLike | None
+"""Motion of a moving base, or its numbers (`BaseMotion.numbers`), shape (15,) or (N, 15)."""
+
+_RELATIVE = ("mass_matrix", "centre_of_mass", "centroidal_matrix", "centroidal_momentum")
+"""Methods that are about the motion relative to the root link, even if that moves."""
 
 
 class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
@@ -54,6 +65,10 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         robot: Any robot.
         formulation: One of `robot_dynamics.formulations.FORMULATIONS`, or a function of the same
             signature, such as a `SimplifiedModel`.
+        base: "fixed", "moving" or "floating"; by default as the robot has it. On a moving base,
+            methods take its motion as `base`, and return the wrench that it exerts on the robot
+            beside efforts and accelerations. On a floating one, q, qd, qdd and tau begin with
+            those of the base: see `free_joints`.
         cache: Keep compiled kernels on disk.
         backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function of the same
             signature.
@@ -79,6 +94,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         frame: str | None = None,
         payload: Inertia | None = None,
         gravity: npt.ArrayLike | None = None,
+        base: Base = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -97,6 +113,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             payload: Load that `frame` carries, in that frame.
             gravity: Gravitational acceleration in axes of the root link, shape (3,) or (N, 3),
                 m/s^2; by default `robot.gravity`.
+            base: Motion of the root link, for a moving base alone.
             out: Array to write the result to.
             threads: Largest number of threads for many states.
 
@@ -109,21 +126,21 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             UnknownNameError: If there is no such frame.
         """
         motion = (q, qd, qdd)
-        return self._call("inverse", motion, wrench, frame, payload, gravity, out, threads)
+        return self._call("inverse", motion, wrench, frame, payload, gravity, out, threads, base)
 
     @native_method
-    def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+    def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike, *, base: Base = None) -> Array:
         """Compute the efforts at zero acceleration, gravity included; shapes as in `inverse`."""
-        return self._call("bias", (q, qd))
+        return self._call("bias", (q, qd), base=base)
 
     @native_method
-    def gravity(self, q: npt.ArrayLike) -> Array:
+    def gravity(self, q: npt.ArrayLike, *, base: Base = None) -> Array:
         """Compute the efforts that hold the robot at rest; shapes as in `inverse`."""
-        return self._call("gravity", (q,))
+        return self._call("gravity", (q,), base=base)
 
     @native_method
     def inverse_derivatives(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, base: Base = None
     ) -> InverseDerivatives:
         """Differentiate the joint efforts of a motion; arguments as in `inverse`.
 
@@ -131,7 +148,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             Named tuple of dtau_dq, dtau_dqd and M, shape (n, n) each, or (N, n, n): row i, column j
             is the derivative of tau[i] by q[j].
         """
-        return self._call("inverse_derivatives", (q, qd, qdd))
+        return self._call("inverse_derivatives", (q, qd, qdd), base=base)
 
     @native_method
     def inverse_second_derivatives(
@@ -168,6 +185,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         frame: str | None = None,
         payload: Inertia | None = None,
         gravity: npt.ArrayLike | None = None,
+        base: Base = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -180,11 +198,11 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             SingularMassMatrixError: If a joint accelerates nothing.
         """
         motion = (q, qd, tau)
-        return self._call("forward", motion, wrench, frame, payload, gravity, out, threads)
+        return self._call("forward", motion, wrench, frame, payload, gravity, out, threads, base)
 
     @native_method
     def forward_derivatives(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, *, base: Base = None
     ) -> ForwardDerivatives:
         """Differentiate the joint accelerations that efforts produce.
 
@@ -195,7 +213,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Raises:
             SingularMassMatrixError: If a joint accelerates nothing.
         """
-        return self._call("forward_derivatives", (q, qd, tau))
+        return self._call("forward_derivatives", (q, qd, tau), base=base)
 
     @native_method
     def forward_second_derivatives(
@@ -215,7 +233,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         return self._call("forward_second_derivatives", (q, qd, tau))
 
     @native_method
-    def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Energy:
+    def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike, *, base: Base = None) -> Energy:
         """Compute kinetic and potential energy, J.
 
         The potential energy is that of all links in the field of `robot.gravity`, zero at the
@@ -224,7 +242,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Returns:
             Named tuple of T and U, scalars, or shape (N,).
         """
-        return self._call("energy", (q, qd))
+        return self._call("energy", (q, qd), base=base)
 
     @native_method
     def momentum(
@@ -236,6 +254,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         frame: str | None = None,
         payload: Inertia | None = None,
         gravity: npt.ArrayLike | None = None,
+        base: Base = None,
     ) -> Momentum:
         """Compute the generalized momentum and its rate of change; arguments as in `inverse`.
 
@@ -244,25 +263,74 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Returns:
             Named tuple of p = M qd and rate = C^T qd - g, shape (n,) or (N, n) each.
         """
-        return self._call("momentum", (q, qd), wrench, frame, payload, gravity)
+        return self._call("momentum", (q, qd), wrench, frame, payload, gravity, base=base)
+
+    @native_method
+    def centre_of_mass(self, q: npt.ArrayLike) -> CentreOfMass:
+        """Compute the centre of mass of all links but the root, and its Jacobian.
+
+        Returns:
+            Named tuple of centre, shape (3,) or (N, 3), m, in the root link, and jacobian, shape
+            (3, n) or (N, 3, n): its velocity for unit joint velocities, in axes of the root link.
+        """
+        return self._call("centre_of_mass", (q,))
+
+    @native_method
+    def centroidal_matrix(self, q: npt.ArrayLike) -> CentroidalMatrix:
+        """Compute the centroidal momentum matrix: `centroidal_momentum` is A @ qd.
+
+        Returns:
+            Named tuple of A, shape (6, n) or (N, 6, n), and the centre of mass.
+        """
+        return self._call("centroidal_matrix", (q,))
+
+    @native_method
+    def centroidal_momentum(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+        """Compute the momentum of all links about their centre of mass.
+
+        Returns:
+            Momentum, N s, over angular momentum, N m s, in axes of the root link, shape (6,) or
+            (N, 6).
+        """
+        return self._call("centroidal_momentum", (q, qd))
+
+    # -- the manifold of q ------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Positions at zero, where quaternions are (0, 0, 0, 1): `free_joints.neutral`."""
+        return free_joints.neutral(self.robot)
+
+    def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Move from q with constant velocities in unit time: `free_joints.integrate`."""
+        return free_joints.integrate(self.robot, *self._vectors(q, v))
+
+    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+        """Velocities from q0 to q1 in unit time: `free_joints.difference`."""
+        return free_joints.difference(self.robot, *self._vectors(q0, q1))
 
     # -- parameters and kinematics ----------------------------------------------------------
 
     @native_method
-    def regressor(self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Array:
+    def regressor(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, base: Base = None
+    ) -> Array:
         """Compute Y of tau = Y @ values, with one column per base parameter.
 
         Returns:
             Shape (n, p), or (N, n, p); the columns are in the order of `base_parameters`.
         """
-        return self._call("regressor", (q, qd, qdd))
+        return self._call("regressor", (q, qd, qdd), base=base)
 
     @cached_property
     def base_parameters(self) -> BaseParameters:
-        """The fewest numbers that the efforts depend on, each with what it gathers."""
+        """The fewest numbers that the efforts depend on, each with what it gathers.
+
+        On a moving base, those of the base wrench too.
+        """
+        robot = self.robot.with_floating_base() if self.base == "moving" else self.robot
         found: BaseParameters = imported(
             "robot_dynamics.algorithms.base_parameters"
-        ).base_parameters(self.robot)
+        ).base_parameters(robot)
         return found
 
     def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:
@@ -348,6 +416,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         gravity: npt.ArrayLike | None = None,
         out: Array | None = None,
         threads: int | None = None,
+        base: Base = None,
     ) -> Any:
         """Call the kernel of a method, with the inputs that the caller gives beside the motion.
 
@@ -359,6 +428,8 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         except (KeyError, TypeError, ValueError):  # the last two of a frame that is no name
             kernel = self._resolve(name, wrench, frame, payload, gravity)
         beside: tuple[npt.ArrayLike, ...] = () if wrench is None else (wrench,)
+        if base is not None or (self.base == "moving" and name not in _RELATIVE):
+            beside = (self._base_numbers(name, base), *beside)
         if payload is not None:
             beside += (self._payload_numbers(payload),)
         if gravity is not None:
@@ -389,7 +460,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             self._check_invertible()
         if wrench is None and payload is None and gravity is None and frame is None:
             kernel = self.kernel(name)
-            if kernel.has_entry:
+            if kernel.has_entry and self.base != "moving":
                 enter(self, name, kernel)
             return kernel
         place = None
@@ -406,7 +477,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         )
         kernel = self.kernel(name, variant)
         self._resolved[name, frame, wrench is None, payload is None, gravity is None] = kernel
-        if kernel.has_entry:
+        if kernel.has_entry and self.base != "moving":
             enter(self, name, kernel, frame)
         return kernel
 
@@ -418,6 +489,21 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             place = only_tip(self._tree) if frame is None else frame
             kernel = self._resolved[name, frame] = self.kernel(name, Variant(frame=place))
             return kernel
+
+    def _base_numbers(self, name: str, base: Base) -> npt.ArrayLike:
+        """The input `base` of a kernel on a moving base.
+
+        Raises:
+            ArgumentError: If it is missing, or the base is none that takes it.
+        """
+        if self.base != "moving":
+            raise ArgumentError(
+                f"base is given, but the base of robot '{self.robot.name}' is {self.base}; make "
+                'Dynamics(robot, base="moving")'
+            )
+        if base is None:
+            raise ArgumentError(f"{name} needs base=BaseMotion(...): the base moves")
+        return base.numbers(self.robot) if isinstance(base, BaseMotion) else base
 
     def _payload_numbers(self, payload: Inertia) -> Array:
         """The input `payload` of a load; that of the last load is kept."""

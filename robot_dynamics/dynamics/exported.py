@@ -26,6 +26,10 @@ _MOTION = {
 }
 
 _BESIDE = {
+    "base": "motion of the base, in axes of the root link '{root}': gravitational acceleration "
+    "x, y, z, m/s^2; linear and angular velocity, m/s and rad/s; their derivatives in time",
+    "base_wrench": "force (N) and moment (N m) that the base exerts on the robot at the origin of "
+    "the root link '{root}', in its axes",
     "wrench": "force x, y, z (N) and moment x, y, z (N m) about the origin of frame "
     "'{wrench_at}', in its axes, that the robot exerts on its surroundings",
     "payload": "load at frame '{payload_at}': mass, kg; first moment (mass times mass centre) "
@@ -41,6 +45,11 @@ _RESULTS = {
     "G": "efforts of gravity, N m or N",
     "T": "kinetic energy, J",
     "U": "potential energy, J",
+    "A": "centroidal momentum matrix, linear over angular, axes of the root link '{root}'",
+    "h": "momentum (N s) over angular momentum about the centre of mass (N m s), axes of the root "
+    "link '{root}'",
+    "centre": "centre of mass in the root link '{root}', m",
+    "jacobian": "Jacobian of the centre of mass, axes of the root link '{root}'",
     "Y": "regressor: efforts are Y times the base parameters",
     "rotation": "rotation matrix of frame '{frame}' in the root link '{root}'",
     "position": "origin of frame '{frame}' in the root link '{root}', m",
@@ -65,6 +74,7 @@ class Export:
         prefix: Beginning of the function's name; by default the name of the robot.
         suffix: End of the function's name.
         parameters: The input `parameters`, if there is one.
+        base: One of `robot_dynamics.dynamics.compiled_robot.BASES`.
 
     Raises:
         UnknownNameError: If there is no such kernel.
@@ -78,6 +88,7 @@ class Export:
     prefix: str | None = None
     suffix: str = ""
     parameters: Sequence[SymbolicParameter] = ()
+    base: str = "fixed"
 
     def __post_init__(self) -> None:
         check_known("kernel", self.kernel, "robot_dynamics.dynamics.kernels", KERNELS)
@@ -92,6 +103,7 @@ class Export:
         """Name of the function: different for every robot, kernel and variant."""
         v = self.variant
         parts = [self.prefix or identifier(self.robot.name, "robot"), self.kernel]
+        parts += ["moving", "base"] if self.base == "moving" else []
         parts += [identifier(v.frame, "at")] if v.frame else []
         parts += ["wrench", identifier(v.wrench_at, "at")] if v.wrench_at else []
         parts += ["payload", identifier(v.payload_at, "at")] if v.payload_at else []

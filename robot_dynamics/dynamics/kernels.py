@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.algorithms import (
     articulated_body,
+    centroidal,
     composite_body,
     derivatives,
     energy,
@@ -42,6 +44,17 @@ from robot_dynamics.kinematics import (
     frame_pose,
 )
 from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.free_joints import (
+    at_zero,
+    by_twists,
+    free_joints,
+    has_free_base,
+    motion_of,
+    placed,
+    rates_of_twists,
+    twist_rates,
+)
+from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 
 Formulation = str | InverseDynamics
@@ -80,10 +93,10 @@ def inverse(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
-        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-        return joints.efforts(equations(loaded, *motion, wrenches))
+        loaded, x, xd, xdd = motion_of(loaded, q, qd, qdd)
+        return joints.efforts(equations(loaded, x, xd, xdd, wrenches))
 
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
 
 
 def bias(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -93,7 +106,7 @@ def bias(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     def function(q: Array, qd: Array, **values: Array) -> Array:
         return full(q, qd, np.zeros(n), **values)
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function, "tau")
+    return Equations({"q": (tree.nq,), "qd": (n,), **variant.inputs}, function, "tau")
 
 
 def gravity(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -103,7 +116,7 @@ def gravity(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
     def function(q: Array, **values: Array) -> Array:
         return full(q, np.zeros(n), np.zeros(n), **values)
 
-    return Equations({"q": (n,), **variant.inputs}, function, "tau")
+    return Equations({"q": (tree.nq,), **variant.inputs}, function, "tau")
 
 
 def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -113,9 +126,9 @@ def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equa
 
     def function(q: Array, **values: Array) -> Array:
         loaded, _ = variant.apply(tree, values)
-        return joints.square(matrix(loaded, joints.positions(q)))
+        return joints.square(matrix(*motion_of(loaded, q)))
 
-    return Equations({"q": (tree.dof,), **variant.inputs}, function, "M")
+    return Equations({"q": (tree.nq,), **variant.inputs}, function, "M")
 
 
 def forward(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -133,7 +146,7 @@ def forward(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
         b = b_of.function(q, qd, **values)
         return composite_body.solve(L, inverse_D, parents, tau - b)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -144,11 +157,13 @@ def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
-        M, b = equations(loaded, joints.positions(q), joints.rates(qd), wrenches)
+        loaded, x, xd = motion_of(loaded, q, qd)
+        M, b = equations(loaded, x, xd, wrenches)
         L, inverse_D = composite_body.factorise(joints.square(M), parents)
-        return composite_body.solve(L, inverse_D, parents, tau - joints.efforts(b))
+        found = composite_body.solve(L, inverse_D, parents, tau - joints.efforts(b))
+        return rates_of_twists(tree, qd, found)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def forward_articulated(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -157,9 +172,11 @@ def forward_articulated(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
-        return articulated_body.forward_dynamics(loaded, q, qd, tau, wrenches)
+        loaded, x, xd = motion_of(loaded, q, qd)
+        found = articulated_body.forward_dynamics(loaded, x, xd, tau, wrenches)
+        return rates_of_twists(tree, qd, found)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -169,11 +186,12 @@ def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-        parts = derivatives.inverse_derivatives(loaded, *motion, wrenches)
-        return {name: joints.square(part) for name, part in zip(names, parts, strict=True)}
+        loaded, x, xd, xdd = motion_of(loaded, q, qd, qdd)
+        parts = derivatives.inverse_derivatives(loaded, x, xd, xdd, wrenches)
+        coupled = map(joints.square, parts)
+        return dict(zip(names, by_twists(loaded, qd, *coupled), strict=True))
 
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
 def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -182,11 +200,16 @@ def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        motion = q, qd, tau
-        parts = derivatives.forward_derivatives(loaded, *motion, wrenches, assembled=assembled)
+        coordinates = None
+        if free_joints(tree):
+            loaded, _ = motion_of(loaded, q)
+            q, coordinates = at_zero(tree, q), partial(by_twists, loaded, qd)
+        parts = derivatives.forward_derivatives(
+            loaded, q, qd, tau, wrenches, assembled=assembled, in_coordinates=coordinates
+        )
         return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
 def inverse_second_derivatives(
@@ -240,11 +263,11 @@ def energies(tree: Robot, formulation: Formulation, variant: Variant) -> Equatio
 
     def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
         loaded, _ = variant.apply(tree, values)
-        positions = joints.positions(q)
+        loaded, positions = placed(loaded, q)
         kinetic = energy.kinetic_energy(loaded, positions, joints.rates(qd))
         return {"T": np.array(kinetic), "U": np.array(energy.potential_energy(loaded, positions))}
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), **variant.inputs}, function)
 
 
 def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -253,16 +276,64 @@ def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
 
     def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
-        parts = momentum.momentum(loaded, joints.positions(q), joints.rates(qd), wrenches)
-        return {name: joints.efforts(part) for name, part in zip(("p", "rate"), parts, strict=True)}
+        loaded, x, xd = motion_of(loaded, q, qd)
+        p, rate = map(joints.efforts, momentum.momentum(loaded, x, xd, wrenches))
+        if free_joints(tree):
+            rate = rate - twist_rates(tree, qd).T @ p
+        return {"p": p, "rate": rate}
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+    return Equations({"q": (tree.nq,), "qd": (n,), **variant.inputs}, function)
+
+
+def centroidal_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Centroidal momentum matrix and centre of mass, of q."""
+    of_centre = _of_centre(tree, variant)
+
+    def function(q: Array, **values: Array) -> dict[str, Array]:
+        A, c, _ = of_centre(q, **values)
+        return {"A": A, "centre": c}
+
+    return Equations({"q": (tree.nq,), **variant.inputs}, function)
+
+
+def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Centre of mass of all links but the root, and its Jacobian, of q."""
+    of_centre = _of_centre(tree, variant)
+
+    def function(q: Array, **values: Array) -> dict[str, Array]:
+        A, c, mass = of_centre(q, **values)
+        return {"centre": c, "jacobian": A[:3] * (1.0 / mass)}
+
+    return Equations({"q": (tree.nq,), **variant.inputs}, function)
+
+
+def _of_centre(tree: Robot, variant: Variant) -> Callable[..., tuple[Array, Array, Any]]:
+    """Centroidal momentum matrix, centre of mass and mass as a function of q and the variant."""
+    framed = joint_frames(tree)
+
+    def function(q: Array, **values: Array) -> tuple[Array, Array, Any]:
+        A, c, mass = centroidal.momentum_matrix(*placed(variant.apply(framed, values)[0], q))
+        return tree.coupling.columns(A.T).T, c, mass
+
+    return function
+
+
+def centroidal_momentum(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Momentum of all links about their centre of mass, linear over angular, of q and qd."""
+    framed = joint_frames(tree)
+
+    def function(q: Array, qd: Array, **values: Array) -> Array:
+        loaded, x = placed(variant.apply(framed, values)[0], q)
+        return centroidal.momentum(loaded, x, tree.coupling.rates(qd))
+
+    return Equations({"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}, function, "h")
 
 
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
+    gravity = {"gravity": (3,)} if variant.gravity else {}
+    return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **gravity}, Regressor.of(tree), "Y")
 
 
 def pose(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -273,13 +344,13 @@ def pose(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
         R, p = frame_pose(tree, q, frame)
         return {"rotation": R, "position": p}
 
-    return Equations({"q": (tree.dof,)}, function)
+    return Equations({"q": (tree.nq,)}, function)
 
 
 def jacobian(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
     frame = _frame_of(tree, variant)
-    return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
+    return Equations({"q": (tree.nq,)}, lambda q: frame_jacobian(tree, q, frame), "J")
 
 
 def jacobian_derivative(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -289,13 +360,13 @@ def jacobian_derivative(tree: Robot, formulation: Formulation, variant: Variant)
     def function(q: Array, qd: Array) -> Array:
         return frame_jacobian_derivative(tree, q, qd, frame)
 
-    return Equations({"q": (n,), "qd": (n,)}, function, "Jd")
+    return Equations({"q": (tree.nq,), "qd": (n,)}, function, "Jd")
 
 
 def drift(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Acceleration of a frame without joint accelerations, linear over angular, of q and qd."""
     frame, n = _frame_of(tree, variant), tree.dof
-    inputs = {"q": (n,), "qd": (n,)}
+    inputs = {"q": (tree.nq,), "qd": (n,)}
     return Equations(inputs, lambda q, qd: frame_drift(tree, q, qd, frame), "acceleration")
 
 
@@ -342,6 +413,9 @@ KERNELS: Mapping[str, KernelDefinition] = {
     ),
     "energy": KernelDefinition(energies),
     "momentum": KernelDefinition(momenta),
+    "centre_of_mass": KernelDefinition(centre_of_mass, physical=True),
+    "centroidal_matrix": KernelDefinition(centroidal_matrix, physical=True),
+    "centroidal_momentum": KernelDefinition(centroidal_momentum, physical=True),
     "regressor": KernelDefinition(regressor, physical=True),
     "pose": KernelDefinition(pose, physical=True, of_frame=True),
     "jacobian": KernelDefinition(jacobian, physical=True, of_frame=True),
@@ -352,6 +426,12 @@ KERNELS: Mapping[str, KernelDefinition] = {
 
 WITH_FRICTION = ("inverse", "bias", "forward", "forward_articulated")
 """Kernels to whose efforts `Variant.friction` adds the friction of the URDF."""
+
+OF_FREE_BASE = ("inverse_derivatives", "forward_derivatives", "regressor")
+"""Kernels that no floating or planar joint below the root may be in."""
+
+OF_JOINTS = ("inverse_second_derivatives", "forward_second_derivatives")
+"""Kernels that no floating or planar joint may be in."""
 
 OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_frame)
 """Kernels about a frame."""
@@ -383,6 +463,16 @@ def equations_of(
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
+        )
+    if name in OF_FREE_BASE and free_joints(tree) and not has_free_base(tree):
+        raise ArgumentError(
+            f"kernel '{name}' takes one floating or planar joint, on the root link, which carries "
+            f"all others; robot '{tree.name}' has {', '.join(x.name for x in free_joints(tree))}"
+        )
+    if name in OF_JOINTS and free_joints(tree):
+        raise ArgumentError(
+            f"kernel '{name}' takes no floating or planar joint; robot '{tree.name}' has "
+            f"{', '.join(x.name for x in free_joints(tree))}"
         )
     return definition.equations(tree, formulation, variant)
 

@@ -113,3 +113,29 @@ class ForwardSecondDerivatives(NamedTuple):
     d2qdd_dqdqd: Array
     d2qdd_dqd2: Array
     d2qdd_dtaudq: Array
+
+
+@results_of("centre_of_mass")
+class CentreOfMass(NamedTuple):
+    """Centre of mass of all links but the root.
+
+    Attributes:
+        centre: In the root link, shape (3,) or (N, 3), m.
+        jacobian: Shape (3, n) or (N, 3, n), axes of the root link.
+    """
+
+    centre: Array
+    jacobian: Array
+
+
+@results_of("centroidal_matrix")
+class CentroidalMatrix(NamedTuple):
+    """Momentum of all links about their centre of mass, for unit joint velocities.
+
+    Attributes:
+        A: Linear over angular, axes of the root link, shape (6, n) or (N, 6, n).
+        centre: Centre of mass in the root link, shape (3,) or (N, 3), m.
+    """
+
+    A: Array
+    centre: Array

@@ -12,31 +12,15 @@ chains, while on a tree the inward sums run over all children of a link.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.kinematic_tree import joint_motion
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import cross
-
-
-class BaseMotion(NamedTuple):
-    """Motion of the root link, in its own axes: input of the recursion in figure 5-15.
-
-    Attributes:
-        angular_velocity: Shape (3,), rad/s.
-        angular_acceleration: Shape (3,), rad/s^2.
-        acceleration: Of the origin of the root link, without gravity, shape (3,), m/s^2.
-    """
-
-    angular_velocity: npt.ArrayLike = (0.0, 0.0, 0.0)
-    angular_acceleration: npt.ArrayLike = (0.0, 0.0, 0.0)
-    acceleration: npt.ArrayLike = (0.0, 0.0, 0.0)
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
@@ -44,55 +28,12 @@ def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wr
 
     Arguments and result as `registry.InverseDynamics` says.
     """
-    zero = np.zeros(3)
-    # Gravity stands for the weights -m_i g in eq. (5-67): the base falls upwards
-    return _recursion(robot, q, qd, qdd, wrenches, (zero, zero, -robot.gravity))
-
-
-def inverse_dynamics_on_moving_base(
-    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, base: BaseMotion
-) -> Array:
-    """Compute the joint efforts of a motion while the root link itself moves, on any scalar.
-
-    As on a vehicle or a ship; the joints are counted from the root link as ever.
-
-    Args:
-        robot: Any robot; n independent joints in the order of `robot.joint_names`.
-        q: Joint positions, shape (n,), rad or m.
-        qd: Joint velocities, shape (n,), rad/s or m/s.
-        qdd: Joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        base: How the root link moves. `robot.gravity` is in its axes, too.
-
-    Returns:
-        Joint efforts tau, shape (n,), N m or N.
-
-    Raises:
-        ShapeError: If an argument does not have the shape above.
-        ArgumentError: If an entry is not a finite number.
-    """
-    tree, n = merge_fixed(robot), robot.dof
-    q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
-    w, wd, a = (vector(f"base.{name}", x, 3) for name, x in base._asdict().items())
-    joints = tree.coupling
-    motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-    return joints.efforts(_recursion(tree, *motion, {}, (w, wd, a - tree.gravity)))
-
-
-def _recursion(
-    robot: Robot,
-    q: Array,
-    qd: Array,
-    qdd: Array,
-    wrenches: Wrenches,
-    base: tuple[Array, Array, Array],
-) -> Array:
-    """Angular velocity and acceleration, and acceleration less gravity, of the base in front."""
     n = len(robot.joints)
     zero = np.zeros(3)
     R, p = [np.eye(3)] * (n + 1), [zero] * (n + 1)  # of link i in its parent
     w, wd = [zero] * (n + 1), [zero] * (n + 1)  # angular velocity, acceleration
     a = [zero] * (n + 1)  # linear acceleration of the link origin
-    w[0], wd[0], a[0] = base
+    a[0] = -robot.gravity  # stands for the weights -m_i g in eq. (5-67): the base falls upwards
 
     # Outward, from the base to the tips: section 5.3.3
     for k, joint in enumerate(robot.joints):

@@ -7,7 +7,7 @@ link, which acts on the joints from that link to the base.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from robot_dynamics.algorithms.base_parameters import BaseParameters, base_colum
 from robot_dynamics.formulations.augmented_body import LinkKinematics, forward, gyroscopic
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lowered
+from robot_dynamics.robot.free_joints import motion_of
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -43,10 +44,11 @@ class Regressor:
         tree = joint_frames(merge_fixed(robot))
         return Regressor(tree, *base_columns(tree))
 
-    def __call__(self, q: Array, qd: Array, qdd: Array) -> Array:
+    def __call__(self, q: Array, qd: Array, qdd: Array, gravity: Array | None = None) -> Array:
         """Y, shape (n, p), at a state of the n independent joints; on any scalar."""
-        joints = self.tree.coupling
-        motion = forward(self.tree, joints.positions(q), joints.rates(qd), joints.rates(qdd))
+        loaded = self.tree if gravity is None else replace(self.tree, gravity=gravity)
+        joints, (tree, *state) = self.tree.coupling, motion_of(loaded, q, qd, qdd)
+        motion = forward(tree, *state)
         efforts = [_efforts(self.tree, motion, i, symbol) for i, symbol in self.columns]
         return joints.columns(np.column_stack(efforts))
 
@@ -67,7 +69,7 @@ def regressor(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayL
         ShapeError: If an argument does not have the shape above.
     """
     n = robot.dof
-    state = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
+    state = vector("q", q, robot.nq), vector("qd", qd, n), vector("qdd", qdd, n)
     return lowered(Regressor.of(robot)(*state))
 
 

@@ -21,7 +21,9 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lifted, lowered
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.endpoint import wrench_argument
+from robot_dynamics.robot.free_joints import motion_of, rates_of_twists
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -38,6 +40,7 @@ def inverse_dynamics(
     gravity: npt.ArrayLike | None = None,
     wrench: npt.ArrayLike | None = None,
     frame: str | None = None,
+    base: BaseMotion | None = None,
     formulation: str | InverseDynamics = DEFAULT_FORMULATION,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations, uncompiled.
@@ -55,6 +58,7 @@ def inverse_dynamics(
         wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
             its surroundings there, shape (6,), in the axes of `frame`.
         frame: Link or named frame where the wrench acts; by default the only tip of the robot.
+        base: Motion of the root link, which has gravity, too; by default it stands still.
         formulation: One of `FORMULATIONS`, or a function such as a `SimplifiedModel`.
 
     Returns:
@@ -67,15 +71,27 @@ def inverse_dynamics(
         UnknownNameError: If there is no such formulation or frame.
     """
     equations = formulation_named(formulation)
+    if base is not None:
+        at, twist, acceleration = np.split(base.numbers(robot), (3, 9))
+        tau = inverse_dynamics(
+            robot.with_floating_base(),
+            np.append([0.0] * 6 + [1.0], q),
+            np.append(twist, qd),
+            np.append(acceleration, qdd),
+            gravity=at,
+            wrench=wrench,
+            frame=frame,
+            formulation=formulation,
+        )
+        return tau[6:]
     tree = merge_fixed(robot)
     if gravity is not None:
         tree = replace(tree, gravity=vector("gravity", gravity, 3))
     n = robot.dof
-    q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
+    q, qd, qdd = vector("q", q, robot.nq), vector("qd", qd, n), vector("qdd", qdd, n)
     wrenches = wrench_argument(tree, wrench, frame)
-    joints = tree.coupling
-    motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-    return lowered(joints.efforts(equations(tree, *motion, wrenches)))
+    tree, x, xd, xdd = motion_of(tree, q, qd, qdd)
+    return lowered(tree.coupling.efforts(equations(tree, x, xd, xdd, wrenches)))
 
 
 def forward_dynamics(
@@ -121,18 +137,17 @@ def forward_dynamics(
     if gravity is not None:
         tree = replace(tree, gravity=vector("gravity", gravity, 3))
     n = robot.dof
-    q, qd, tau = vector("q", q, n), vector("qd", qd, n), vector("tau", tau, n)
-    joints = tree.coupling
-    M, b = equations(
-        tree, joints.positions(q), joints.rates(qd), wrench_argument(tree, wrench, frame)
-    )
+    q, qd, tau = vector("q", q, robot.nq), vector("qd", qd, n), vector("tau", tau, n)
+    joints, wrenches = tree.coupling, wrench_argument(tree, wrench, frame)
+    tree, x, xd = motion_of(tree, q, qd)
+    M, b = equations(tree, x, xd, wrenches)
     M, b = joints.square(lifted(M)), joints.efforts(b)
     parents = elimination_parents(tree)
     with np.errstate(divide="ignore", invalid="ignore"):
         L, inverse_D = factorise(M, parents)
     if M.dtype != object:
         _check_regular(tree, M, inverse_D)
-    return lowered(solve(L, inverse_D, parents, tau - b))
+    return lowered(rates_of_twists(tree, qd, solve(L, inverse_D, parents, tau - b)))
 
 
 def _check_regular(tree: Robot, M: Array, inverse_D: Array) -> None:

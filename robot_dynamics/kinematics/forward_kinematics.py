@@ -14,6 +14,8 @@ import numpy.typing as npt
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lowers
+from robot_dynamics.robot.free_joints import accelerations as of_parts
+from robot_dynamics.robot.free_joints import placed
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import cross
@@ -123,9 +125,9 @@ def frame_motion(
         ShapeError: If an argument does not have one entry per independent joint.
     """
     tree, positions = tree_positions(robot, q)
-    E = tree.coupling.matrix
-    velocities = E @ vector("qd", qd, robot.dof)
-    accelerations = E @ vector("qdd", qdd, robot.dof)
+    E, qd = tree.coupling.matrix, vector("qd", qd, robot.dof)
+    velocities = E @ qd
+    accelerations = E @ of_parts(tree, qd, vector("qdd", qdd, robot.dof))
     place = tree.frame(frame)
     # Outward along the path, all in axes of the link reached so far
     w = wd = v = a = np.zeros(3)
@@ -143,12 +145,13 @@ def frame_motion(
             v = v + u
     r = place.pose.translation
     v, a = v + cross(w, r), a + cross(wd, r) + cross(w, cross(w, r))
-    R = frame_pose(tree, vector("q", q, robot.dof), place.link).rotation
+    R = frame_pose(robot, q, place.link).rotation
     return FrameMotion(np.concatenate([R @ v, R @ w]), np.concatenate([R @ a, R @ wd]))
 
 
 def tree_positions(robot: Robot, q: npt.ArrayLike) -> tuple[Robot, Array]:
-    """The robot without fixed joints, and the positions of all its joints, followers included."""
-    tree = merge_fixed(robot)
-    coupling = tree.coupling
-    return tree, coupling.positions(vector("q", q, robot.dof))
+    """The robot without fixed joints, and the positions of all its joints, followers included.
+
+    Floating and planar joints are where q has them: see `free_joints.placed`.
+    """
+    return placed(merge_fixed(robot), vector("q", q, robot.nq))

@@ -13,6 +13,8 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.kinematics.forward_kinematics import frame_motion, tree_positions
+from robot_dynamics.robot.free_joints import free_joints as has_parts
+from robot_dynamics.robot.free_joints import twist_rates
 from robot_dynamics.robot.kinematic_tree import Frame, Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import cross
@@ -112,7 +114,8 @@ def frame_jacobian_derivative(
         ShapeError: If q or qd does not have one entry per independent joint.
     """
     tree, positions = tree_positions(robot, q)
-    rates = tree.coupling.matrix @ vector("qd", qd, robot.dof)
+    qd = vector("qd", qd, robot.dof)
+    rates = tree.coupling.matrix @ qd
     place = tree.frame(frame)
     # Link L reached so far, in axes of the root W: its axes, origin, and how fast these move
     R_WL, p_WL, v_WL, w_WL = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
@@ -137,7 +140,8 @@ def frame_jacobian_derivative(
             Jd[:3, k], Jd[3:, k] = cross(bd, p_WF - p_WL) + cross(b, v_WF - v_WL), bd
         else:
             Jd[:3, k] = bd
-    return Jd @ tree.coupling.matrix
+    Jd = Jd @ tree.coupling.matrix
+    return Jd - frame_jacobian(robot, q, frame) @ twist_rates(tree, qd) if has_parts(tree) else Jd
 
 
 @lowers

@@ -126,6 +126,9 @@ class FrameCandidates:
         usual: dict[int, tuple[float, Array]] = {}
         for k in reversed(range(len(self.robot.joints))):
             z = self.robot.joints[k].axis
+            if self.robot.joints[k].part_of:  # all of its parts have one origin
+                usual[k] = 0.0, perpendicular(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+                continue
             after = self._next(k)
             if after is None:
                 usual[k] = self._at_tip(k)
@@ -251,7 +254,10 @@ class FrameCandidates:
                 S_hz = h @ second_mass_moment(body) @ joint.axis
                 offsets[k] = _distinct([*offsets[k], float(S_hz / (h @ h))])
         return [
-            [values[0], *(s for s in values[1:] if abs(s) <= self._reach)] for values in offsets
+            values[:1]
+            if joint.part_of
+            else [values[0], *(s for s in values[1:] if abs(s) <= self._reach)]
+            for joint, values in zip(joints, offsets, strict=True)
         ]
 
     def parallel_to_parent(self, k: int) -> bool:
@@ -260,6 +266,8 @@ class FrameCandidates:
         if parent == 0:
             return False
         before, joint = self.robot.joints[parent - 1], self.robot.joints[k]
+        if before.part_of or joint.part_of:
+            return False
         if not (before.type.rotates and joint.type.rotates):
             return False
         sine = np.linalg.norm(np.cross(before.axis, joint.origin.rotation @ joint.axis))

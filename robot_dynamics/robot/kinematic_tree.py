@@ -31,11 +31,18 @@ class JointType(enum.Enum):
     CONTINUOUS = "continuous"
     PRISMATIC = "prismatic"
     FIXED = "fixed"
+    FLOATING = "floating"
+    PLANAR = "planar"
 
     @property
     def rotates(self) -> bool:
         """True for revolute and continuous joints."""
         return self in (JointType.REVOLUTE, JointType.CONTINUOUS)
+
+    @property
+    def free(self) -> bool:
+        """True for floating and planar joints, which have several degrees of freedom."""
+        return self in (JointType.FLOATING, JointType.PLANAR)
 
 
 @dataclass(frozen=True)
@@ -63,15 +70,17 @@ class Joint(Value):
 
     Args:
         name: Name in the URDF.
-        type: Revolute, continuous, prismatic or fixed.
+        type: One of the joint types of URDF.
         parent: Name of the link that carries the joint.
         child: Name of the link that the joint moves.
         origin: Pose X_PC of the child link in the parent link at position zero.
-        axis: Unit vector of the joint in child axes, shape (3,), right-handed positive sense.
+        axis: Unit vector of the joint in child axes, shape (3,), right-handed positive sense; of
+            a planar joint the normal of its plane.
         limits: Position, velocity and effort range.
         damping: Viscous friction, N m s/rad or N s/m.
         friction: Coulomb friction, N m or N.
         mimic: The joint that this one follows, if any.
+        part_of: Name of the floating or planar joint that this one is a part of, or "".
     """
 
     name: str
@@ -84,6 +93,7 @@ class Joint(Value):
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+    part_of: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen(self.axis))
@@ -104,6 +114,39 @@ class RobotLimits(Value):
     effort: Array
 
 
+def elementary_joints(joint: Joint) -> tuple[Joint, ...]:
+    """Return the prismatic and then revolute joints that move as a floating or planar joint does.
+
+    The massless links between them have the name of the joint that carries them. Any other joint
+    is returned as it is.
+    """
+    if not joint.type.free:
+        return (joint,)
+    z = joint.axis if joint.type is JointType.PLANAR else np.array([0.0, 0.0, 1.0])
+    x = np.roll(z, 1) if np.count_nonzero(z) == 1 else np.cross(np.eye(3)[np.argmin(abs(z))], z)
+    x = np.abs(x) if np.count_nonzero(x) == 1 else x / np.linalg.norm(x)
+    axes = {"x": x, "y": np.cross(z, x), "z": z}
+    if joint.type is JointType.PLANAR:
+        parts = [("x", False), ("y", False), ("z", True)]
+    else:
+        parts = [(axis, rotates) for rotates in (False, True) for axis in axes]
+    made: list[Joint] = []
+    for axis, rotates in parts:
+        name = f"{joint.name}.{'r' if rotates else ''}{axis}"
+        made.append(
+            Joint(
+                name=name,
+                type=JointType.CONTINUOUS if rotates else JointType.PRISMATIC,
+                parent=made[-1].child if made else joint.parent,
+                child=name if len(made) + 1 < len(parts) else joint.child,
+                origin=Pose.identity() if made else joint.origin,
+                axis=axes[axis],
+                part_of=joint.name,
+            )
+        )
+    return tuple(made)
+
+
 def joint_motion(joint: Joint, q: Any) -> tuple[Array, Array]:
     """Compute the pose of the child link of a moving joint in its parent link at position q.
 
@@ -117,8 +160,11 @@ def joint_motion(joint: Joint, q: Any) -> tuple[Array, Array]:
 
 
 def joint_pose(joint: Joint, position: float) -> Pose:
-    """Compute the pose X_PC of the child link of any joint at a constant position, rad or m."""
-    if not joint.moves:
+    """Compute the pose X_PC of the child link of any joint at a constant position, rad or m.
+
+    A floating or planar joint is at zero.
+    """
+    if not joint.moves or joint.type.free:
         return joint.origin
     if not joint.type.rotates:
         return Pose(*joint_motion(joint, position))
@@ -273,6 +319,11 @@ class KinematicTree(Value):
 
     # -- the tree ---------------------------------------------------------------------------
 
+    @property
+    def root(self) -> str:
+        """Name of the root link."""
+        return self.links[0].name
+
     @cached_property
     def parents(self) -> tuple[int, ...]:
         """Index into `links` of the link that carries joint k, for every joint."""
@@ -348,23 +399,35 @@ class KinematicTree(Value):
 
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
-        """Joints that are not fixed, followers included, in tree order."""
-        return tuple(joint for joint in self.joints if joint.moves)
+        """Joints that are not fixed, followers included, in tree order.
+
+        Floating and planar joints are replaced by their `elementary_joints`.
+        """
+        moving = (elementary_joints(joint) for joint in self.joints if joint.moves)
+        return tuple(joint for parts in moving for joint in parts)
 
     @cached_property
     def independent_joints(self) -> tuple[Joint, ...]:
-        """Moving joints that follow no other; one per entry of q, in tree order."""
+        """Moving joints that follow no other; one per entry of qd, in tree order."""
         return tuple(joint for joint in self.moving_joints if joint.mimic is None)
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the independent joints: the order of q, qd, qdd and tau."""
+        """Names of the independent joints: the order of q, qd, qdd and tau.
+
+        A floating or planar joint has more entries in q: see `free_joints`.
+        """
         return tuple(joint.name for joint in self.independent_joints)
 
     @property
     def dof(self) -> int:
-        """Number of independent joints."""
+        """Number of independent joints: of entries of qd, qdd and tau."""
         return len(self.independent_joints)
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of entries of q: `dof`, and one more for every floating or planar joint."""
+        return self.dof + len({joint.part_of for joint in self.moving_joints if joint.part_of})
 
     @cached_property
     def limits(self) -> RobotLimits:

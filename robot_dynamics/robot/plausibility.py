@@ -69,10 +69,13 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
 
 def massless_links(robot: Robot) -> list[str]:
     """List the moving links without mass, including the links fixed to them."""
+    between = {joint.name for joint in robot.moving_joints if joint.part_of}
     return [
         link.name
         for link in merge_fixed(robot).links[1:]
-        if link.inertia.mass == 0.0 and not np.any(link.inertia.second_moment)
+        if link.name not in between
+        and link.inertia.mass == 0.0
+        and not np.any(link.inertia.second_moment)
     ]
 
 
@@ -195,6 +198,6 @@ def plausibility_warnings(robot: Robot) -> Iterator[str]:
     for name in inertialess_joints(robot):
         yield f"joint '{name}': moves no inertia, so that forward dynamics has no solution"
     for joint in robot.moving_joints:
-        if joint.mimic is None:
+        if joint.mimic is None and not joint.part_of:
             for fault in limit_faults(joint):
                 yield f"joint '{joint.name}': {fault}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy.typing as npt
 
 from robot_dynamics.robot import transforms
-from robot_dynamics.robot.kinematic_tree import STANDARD_GRAVITY, KinematicTree
+from robot_dynamics.robot.kinematic_tree import STANDARD_GRAVITY, JointType, KinematicTree
 from robot_dynamics.spatial import Pose
 
 __all__ = ["STANDARD_GRAVITY", "Robot"]
@@ -47,6 +47,18 @@ class Robot(KinematicTree):
         Com and inertia are in the axes of `frame`: `transforms.with_payload`.
         """
         return transforms.with_payload(self, frame, mass, com, inertia)
+
+    def with_floating_base(self) -> Robot:
+        """Put the robot on a floating joint, free in space: `transforms.with_free_base`."""
+        return transforms.with_free_base(self, JointType.FLOATING)
+
+    def with_planar_base(self) -> Robot:
+        """Put the robot on a planar joint, free on the floor: `transforms.with_free_base`."""
+        return transforms.with_free_base(self, JointType.PLANAR)
+
+    def with_fixed_base(self) -> Robot:
+        """Weld all floating and planar joints at zero: `transforms.weld_base`."""
+        return transforms.weld_base(self)
 
     def subchain(self, base: str, tip: str) -> Robot:
         """Cut out the links and joints from `base` to `tip`: `transforms.subchain`."""

@@ -20,6 +20,7 @@ from robot_dynamics.robot.kinematic_tree import (
     JointType,
     KinematicTree,
     Link,
+    elementary_joints,
     joint_pose,
 )
 from robot_dynamics.spatial import (
@@ -40,10 +41,10 @@ AnyRobot = TypeVar("AnyRobot", bound=KinematicTree)
 def merge_fixed(robot: AnyRobot) -> AnyRobot:
     """Merge links across fixed joints; merged links remain as named frames.
 
-    The torques of the moving joints do not change. A robot without fixed
-    joints is returned unchanged.
+    The torques of the moving joints do not change. Floating and planar joints become their
+    `elementary_joints`. A robot with neither these nor fixed joints is returned unchanged.
     """
-    if all(joint.moves for joint in robot.joints):
+    if all(joint.moves and not joint.type.free for joint in robot.joints):
         return robot
     # Pose of every link in the link that it becomes part of, root to tips
     kept: dict[str, Frame] = {robot.links[0].name: Frame(robot.links[0].name, Pose.identity())}
@@ -54,8 +55,10 @@ def merge_fixed(robot: AnyRobot) -> AnyRobot:
         X = carrier.pose @ joint.origin
         if joint.moves:
             kept[link.name] = Frame(link.name, Pose.identity())
+            placed = elementary_joints(replace(joint, parent=carrier.link, origin=X))
+            inertia |= {part.child: Inertia.zero() for part in placed[:-1]}
             inertia[link.name] = link.inertia
-            joints.append(replace(joint, parent=carrier.link, origin=X))
+            joints += placed
         else:
             kept[link.name] = Frame(carrier.link, X)
             inertia[carrier.link] = inertia[carrier.link] + link.inertia.expressed_in(X)
@@ -110,6 +113,8 @@ def regroup(robot: AnyRobot, shared: Mapping[int, str] | None = None) -> AnyRobo
     T = [homogeneous(joint.origin) for joint in robot.joints]
     J = [pseudo_inertia(link.inertia) for link in robot.links]
     for i in reversed(range(1, len(robot.links))):
+        if robot.joints[i - 1].part_of:
+            continue  # together such joints move every part of J
         for c, quantity in shared.items():
             if robot.parents[c] == i:
                 mass_point = _point_mass(J[i], T[c], CLEARABLE[quantity], _total_mass(robot))
@@ -191,6 +196,11 @@ def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
         joint = robot.joint(name)
         if not joint.moves:
             raise RobotError(f"joint '{name}' is fixed already; leave it out")
+        if joint.type.free:
+            raise RobotError(
+                f"joint '{name}' is {joint.type.value} and has no single position; weld it with "
+                "robot.with_fixed_base"
+            )
         if joint.mimic is not None:
             raise RobotError(
                 f"joint '{name}' follows '{joint.mimic.joint}' and cannot be locked on its own; "
@@ -294,6 +304,40 @@ def with_gravity(robot: AnyRobot, gravity: npt.ArrayLike) -> AnyRobot:
         RobotError: If it is anything but three finite numbers.
     """
     return replace(robot, gravity=numbers("gravity", gravity, (3,)))
+
+
+def with_free_base(robot: AnyRobot, kind: JointType) -> AnyRobot:
+    """Put a robot on a floating or planar joint; gravity is in axes of the new root "world".
+
+    Raises:
+        RobotError: If the robot has such a base already.
+    """
+    present = [joint for joint in robot.joints if joint.type.free and joint.parent == robot.root]
+    if present:
+        raise RobotError(
+            f"robot '{robot.name}' is on the {present[0].type.value} joint '{present[0].name}' "
+            "already; take it as it is, or weld it with robot.with_fixed_base first"
+        )
+    taken = {*robot.frame_names, *(joint.name for joint in robot.joints)}
+    name, world = (_untaken(given, taken) for given in (f"{kind.value}_base", "world"))
+    axis = np.array([0.0, 0.0, 1.0])
+    base = Joint(name, kind, world, robot.root, Pose.identity(), axis)
+    return replace(robot, links=(Link(world), *robot.links), joints=(base, *robot.joints))
+
+
+def _untaken(name: str, taken: set[str]) -> str:
+    return name if name not in taken else _untaken(f"{name}_", taken)
+
+
+def weld_base(robot: AnyRobot) -> AnyRobot:
+    """Fix all floating and planar joints at zero."""
+    return replace(
+        robot,
+        joints=tuple(
+            replace(joint, type=JointType.FIXED) if joint.type.free else joint
+            for joint in robot.joints
+        ),
+    )
 
 
 def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:

@@ -9,12 +9,15 @@ forces.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from robot_dynamics.errors import unknown_name
+from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot import free_joints
+from robot_dynamics.robot.robot import Robot
 
 Acceleration = Callable[[float, Array, Array], Array]
 """Function of t, q, qd that returns qdd."""
@@ -46,17 +49,33 @@ def semi_implicit_euler(
     return q + h * qd, qd
 
 
-def runge_kutta(f: Acceleration, t: float, q: Array, qd: Array, h: float) -> tuple[Array, Array]:
-    """Order 4, the classical method: four accelerations a step."""
+def runge_kutta(
+    f: Acceleration, t: float, q: Array, qd: Array, h: float, robot: Robot | None = None
+) -> tuple[Array, Array]:
+    """Order 4, the classical method: four accelerations a step.
+
+    With a robot that has floating or planar joints, on the manifold of its positions: the method
+    of Munthe-Kaas.
+    """
+
+    def moved(u: Array) -> Array:
+        return q + u if robot is None else free_joints.integrate(robot, q, u)
+
+    def rate(u: Array, v: Array) -> Array:
+        return v if robot is None else free_joints.rates_in_step(robot, u, v)
+
     half = h / 2.0
     a1 = f(t, q, qd)
     v2 = qd + half * a1
-    a2 = f(t + half, q + half * qd, v2)
+    a2 = f(t + half, moved(half * qd), v2)
+    k2 = rate(half * qd, v2)
     v3 = qd + half * a2
-    a3 = f(t + half, q + half * v2, v3)
+    a3 = f(t + half, moved(half * k2), v3)
+    k3 = rate(half * k2, v3)
     v4 = qd + h * a3
-    a4 = f(t + h, q + h * v3, v4)
-    q = q + h / 6.0 * (qd + 2.0 * (v2 + v3) + v4)
+    a4 = f(t + h, moved(h * k3), v4)
+    k4 = rate(h * k3, v4)
+    q = moved(h / 6.0 * (qd + 2.0 * (k2 + k3) + k4))
     return q, qd + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
 
 
@@ -107,6 +126,7 @@ def integrate(
     duration: float,
     step: float = 1e-3,
     method: str = "runge_kutta",
+    robot: Robot | None = None,
 ) -> Motion:
     """Integrate qdd = f(t, q, qd) from time zero.
 
@@ -118,19 +138,24 @@ def integrate(
         duration: Time to cover, s, rounded to whole steps.
         step: Step, s.
         method: One of `INTEGRATORS`.
+        robot: One with floating or planar joints, whose q are on a manifold; with the method
+            "runge_kutta" alone.
 
     Returns:
         The motion at every step, the start included.
 
     Raises:
         UnknownNameError: If there is no such method.
+        ArgumentError: If another method is given for such a robot.
     """
     if method not in INTEGRATORS:
         raise unknown_name("method", method, "robot_dynamics.simulation", INTEGRATORS)
-    advance = INTEGRATORS[method]()
+    if robot is not None and method != "runge_kutta":
+        raise ArgumentError(f"method {method} takes no floating and planar joints; use runge_kutta")
+    advance = INTEGRATORS[method]() if robot is None else partial(runge_kutta, robot=robot)
     steps = round(duration / step)
     t = step * np.arange(steps + 1)
-    qs, qds = np.empty((steps + 1, len(q))), np.empty((steps + 1, len(q)))
+    qs, qds = np.empty((steps + 1, len(q))), np.empty((steps + 1, len(qd)))
     qs[0], qds[0] = q, qd
     for k in range(steps):
         qs[k + 1], qds[k + 1] = advance(f, t[k], qs[k], qds[k], step)

@@ -14,6 +14,7 @@ from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError, SimulationError, check_known
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.base_motions import BaseMotions
 from robot_dynamics.simulation.integrators import runge_kutta
 from robot_dynamics.simulation.passive import Passive, resolve
 
@@ -46,6 +47,7 @@ class Plant:
             kg; by default none.
         step: Time of one step, s.
         integrator: "runge_kutta" or "semi_implicit_euler".
+        base: Motion of the root link in time; by default it stands still.
 
     Attributes:
         rows: `q`, `qd` and `tau` as one array, shape (3, n); a new array after every step.
@@ -69,13 +71,15 @@ class Plant:
         rotor_inertia: npt.ArrayLike | None = None,
         step: float = 1e-3,
         integrator: str = "runge_kutta",
+        base: BaseMotions | None = None,
     ) -> None:
         check_known("integrator", integrator, "a Plant", ("runge_kutta", "semi_implicit_euler"))
         if not (np.isfinite(step) and step > 0.0):
             raise ArgumentError(f"step is {step} s; give a positive time")
         n = robot.dof
         self.robot = robot
-        self.dynamics = dynamics or Dynamics(robot)
+        self.base = base
+        self.dynamics = dynamics or Dynamics(robot, base="fixed" if base is None else "moving")
         self.friction = friction or Friction.of(robot)
         self.step_time = step
         self.limit = effort_limits(robot) if limit_effort else np.full(n, np.inf)
@@ -93,7 +97,7 @@ class Plant:
         )
         self._none = np.zeros(n, dtype=bool)
         at_rest = np.zeros(n)
-        self.dynamics.forward(at_rest, at_rest, at_rest)  # refuses a joint that moves no inertia
+        self._forward(0.0, at_rest, at_rest, at_rest)  # refuses a joint that moves no inertia
         self.reset(np.clip(0.0, robot.limits.lower, robot.limits.upper) if q is None else q)
 
     def reset(self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None) -> None:
@@ -136,7 +140,7 @@ class Plant:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a name
                 new_q, new_qd = runge_kutta(
-                    lambda t, q, qd: self._forward(q, qd, acting), self.time, q, qd, h
+                    lambda t, q, qd: self._forward(t, q, qd, acting), self.time, q, qd, h
                 )
         except ArgumentError:  # numbers that overflow within the step are refused by the equations
             raise self._diverged(np.full_like(q, np.nan)) from None
@@ -156,10 +160,18 @@ class Plant:
         M = self.dynamics.mass_matrix(q)
         return M if self._rotors is None else M + self._rotors
 
-    def _forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        if self._rotors is None:
+    def _forward(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+        if self._rotors is not None:
+            return np.linalg.solve(self._mass_matrix(q), tau - self._bias(t, q, qd))
+        if self.base is None:
             return self.dynamics.forward(q, qd, tau)
-        return np.linalg.solve(self._mass_matrix(q), tau - self.dynamics.bias(q, qd))
+        moved: Array = self.dynamics.forward(q, qd, tau, base=self.base(t)).qdd  # type: ignore
+        return moved
+
+    def _bias(self, t: float, q: Array, qd: Array) -> Array:
+        if self.base is None:
+            return self.dynamics.bias(q, qd)
+        return self.dynamics.bias(q, qd, base=self.base(t)).tau  # type: ignore
 
     def _resolve(self) -> _Dissipation:
         """Solve for the mean effort of friction and stops, and the joints that they hold."""
@@ -167,7 +179,7 @@ class Plant:
         M = self._mass_matrix(q)
         viscous = self.friction.viscous
         A = M + h * self._damping
-        c = M @ qd + h * (self.tau - self._offset - self.dynamics.bias(q, qd))
+        c = M @ qd + h * (self.tau - self._offset - self._bias(self.time, q, qd))
         if not self._can_hold:
             v = np.linalg.solve(A, c)
             return _Dissipation(-viscous * v - self._offset, v, self._none)

@@ -145,3 +145,10 @@ def test_doctor_has_a_remedy_for_what_is_missing(capsys):
     everything = [*found["ros"], *found["real_time"]]
     assert {"middleware", "messages"} <= {finding["name"] for finding in found["ros"]}
     assert all(finding["remedy"] for finding in everything if finding["missing"])
+
+
+def test_simulate_has_the_errors_on_a_moving_base(capsys):
+    words = ("--duration", "1", "--rate", "500", "--base-motion", "sine:z:0.05:2")
+    errors = answer(capsys, "simulate", "planar_2r", *words)["rms_error"]
+    known, unknown = (np.array(errors[name]) for name in ("base as an input", "base unknown"))
+    assert (known < 0.5 * unknown).all()  # the rest is of efforts that are held for a cycle

@@ -40,7 +40,8 @@ from strategies import random_state, robots, seeds
 OF_A_FORMULATION = ("inverse", "bias", "gravity", "mass_matrix", "forward")
 """Kernels that consist of the equations of a formulation."""
 
-KINEMATIC = ("regressor", *OF_FRAMES)
+OF_THE_CENTRE = ("centre_of_mass", "centroidal_matrix", "centroidal_momentum")
+KINEMATIC = ("regressor", *OF_THE_CENTRE, *OF_FRAMES)
 """Kernels that are the same in every formulation."""
 
 TWICE = ("inverse_second_derivatives", "forward_second_derivatives")

@@ -1,17 +1,15 @@
-"""Luh, Walker and Paul's recursion on a base that moves."""
+"""Formulations of numbers on a base that moves."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 from oracles import relative_error
-from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.formulations.newton_euler import BaseMotion, inverse_dynamics_on_moving_base
 from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.spatial import Pose
 from strategies import random_state, robots, seeds
@@ -22,7 +20,7 @@ ROUND_OFF = 1e-11  # float64, sums in another order; one wrong sign gives 1e-2 a
 @given(robots(), seeds())
 def test_a_base_at_rest_is_what_every_formulation_takes_for_granted(robot, seed):
     state = random_state(robot, seed)
-    found = inverse_dynamics_on_moving_base(robot, *state, BaseMotion())
+    found = inverse_dynamics(robot, *state, base=BaseMotion())
     assert relative_error(found, inverse_dynamics(robot, *state)) < ROUND_OFF
 
 
@@ -30,7 +28,9 @@ def test_a_base_at_rest_is_what_every_formulation_takes_for_granted(robot, seed)
 def test_an_accelerated_base_is_felt_as_gravity(robot, seed):
     state = random_state(robot, seed)
     push = np.random.default_rng(seed).uniform(-5.0, 5.0, 3)
-    found = inverse_dynamics_on_moving_base(robot, *state, BaseMotion(acceleration=push))
+    found = inverse_dynamics(
+        robot, *state, base=BaseMotion(acceleration=np.append(push, np.zeros(3)))
+    )
     expected = inverse_dynamics(robot, *state, gravity=robot.gravity - push)
     assert relative_error(found, expected) < ROUND_OFF
 
@@ -68,19 +68,12 @@ def test_joints_feel_the_same_on_a_base_that_six_other_joints_carry():
         before, now, after = (rotation(t) for t in (-h, 0.0, h))
         w_after = (now.inv() * after).as_rotvec() / h  # in axes of the base, at h / 2
         w_before = (before.inv() * now).as_rotvec() / h
-        base = BaseMotion(
-            (before.inv() * after).as_rotvec() / (2 * h), (w_after - w_before) / h,
-            R.T @ base_qdd[:3],
-        )  # fmt: skip
+        w, wd = (before.inv() * after).as_rotvec() / (2 * h), (w_after - w_before) / h
+        none = np.zeros(
+            3
+        )  # the linear velocity has no effect beside the acceleration of the origin
+        base = BaseMotion(twist=np.append(none, w), acceleration=np.append(R.T @ base_qdd[:3], wd))
         turned = robot.with_gravity(R.T @ robot.gravity)
-        found = inverse_dynamics_on_moving_base(turned, q, qd, qdd, base)
+        found = inverse_dynamics(turned, q, qd, qdd, base=base)
         # differences over h = 1e-4: h^2 of angular rates of 1, and round-off over h^2
         assert relative_error(found, expected) < 1e-6
-
-
-def test_a_wrong_shape_of_the_base_motion_is_named():
-    robot = read_urdf(find_robot("planar_2r"))
-    with pytest.raises(ShapeError, match=r"base.acceleration must have shape \(3,\), got \(2,\)"):
-        inverse_dynamics_on_moving_base(
-            robot, [0, 0], [0, 0], [0, 0], BaseMotion(acceleration=(0.0, 1.0))
-        )

@@ -43,34 +43,59 @@ class PinModel:
         self.pin = pin
         if source is None:
             source = urdf_text(robot)
-        text = str(source)
+        text, base = str(source), []
+        if robot.joints and robot.joints[0].type.free and not text.lstrip().startswith("<"):
+            base = [ROOTS[robot.joints[0].type.value](pin)]
         if text.lstrip().startswith("<"):
             self.model = pin.buildModelFromXML(text)
         else:
-            self.model = pin.buildModelFromUrdf(text)
+            self.model = pin.buildModelFromUrdf(text, *base)
         self.model.gravity.linear = np.array(robot.gravity, dtype=float)
         self.data = self.model.createData()
         moving = [joint for joint in robot.joints if joint.type.value != "fixed"]
-        names = set(self.model.names) - {"universe"}
+        names = {self._own_name(robot, name) for name in self.model.names} - {"universe"}
         assert names == {joint.name for joint in moving}, "joints differ from Pinocchio's"
         # Columns of E: the independent joints; rows: Pinocchio's velocity vector
         column = {name: i for i, name in enumerate(robot.joint_names)}
         self.E = np.zeros((self.model.nv, len(column)))
         self.e = np.zeros(self.model.nv)
+        self.free = []  # where Pinocchio and this package have floating and planar joints in q
+        at = 0
         for joint in moving:
-            row = self.model.joints[self.model.getJointId(joint.name)].idx_v
-            if joint.mimic is None:
+            theirs = next(
+                self.model.joints[i]
+                for i, name in enumerate(self.model.names)
+                if self._own_name(robot, name) == joint.name
+            )
+            row, extra = theirs.idx_v, theirs.nq if joint.type.free else joint.mimic is None
+            if joint.type.free:
+                first = column[f"{joint.name}.x"]
+                self.E[row : row + theirs.nv, first : first + theirs.nv] = np.eye(theirs.nv)
+                place = slice(theirs.idx_q, theirs.idx_q + theirs.nq)
+                self.free.append((place, at, theirs.nv))
+            elif joint.mimic is None:
                 self.E[row, column[joint.name]] = 1.0
             else:
                 self.E[row, column[joint.mimic.joint]] = joint.mimic.multiplier
                 self.e[row] = joint.mimic.offset
+            at += extra
+
+    @staticmethod
+    def _own_name(robot, name):
+        return robot.joints[0].name if name == "root_joint" else name
 
     def positions(self, q):
         """Pinocchio's configuration vector (a continuous joint has cosine and sine)."""
-        angles = self.E @ np.asarray(q, dtype=float) + self.e
-        configuration = np.zeros(self.model.nq)
+        q, configuration = np.asarray(q, dtype=float), np.zeros(self.model.nq)
+        rest = list(q)
+        for place, at, n in reversed(self.free):
+            configuration[place] = q[at : at + place.stop - place.start]
+            rest[at : at + place.stop - place.start] = [0.0] * n
+        angles = self.E @ np.array(rest) + self.e
         for joint in list(self.model.joints)[1:]:
             angle = angles[joint.idx_v]
+            if joint.nv > 1:
+                continue
             if joint.nq == 2:
                 configuration[joint.idx_q : joint.idx_q + 2] = np.cos(angle), np.sin(angle)
             else:
@@ -122,6 +147,17 @@ class PinModel:
         C = self.pin.computeCoriolisMatrix(self.model, self.data, x, v)
         return self.mass_matrix(q) @ qd, self.E.T @ (C.T @ v) - self.gravity(q)
 
+    def centre_of_mass(self, q):
+        """Centre of mass of all links but the root, and its Jacobian."""
+        x = self.positions(q)
+        centre = self.pin.centerOfMass(self.model, self.data, x).copy()
+        return centre, self.pin.jacobianCenterOfMass(self.model, self.data, x) @ self.E
+
+    def centroidal_matrix(self, q):
+        """Momentum about the centre of mass for unit velocities, linear over angular, (6, n)."""
+        A = self.pin.computeCentroidalMap(self.model, self.data, self.positions(q))
+        return A.reshape(6, -1) @ self.E
+
     def articulated_forward(self, q, qd, tau):
         """Joint accelerations by pin.aba, shape (n,); for robots without mimic joints."""
         v, efforts = self.E @ np.asarray(qd, dtype=float), self.E @ np.asarray(tau, dtype=float)
@@ -162,6 +198,13 @@ class PinModel:
         place = self.model.getFrameId(frame, self.pin.FrameType.BODY)
         axes = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         return self.pin.getFrameClassicalAcceleration(self.model, self.data, place, axes).vector
+
+
+ROOTS = {
+    "floating": lambda pin: pin.JointModelFreeFlyer(),
+    "planar": lambda pin: pin.JointModelPlanar(),
+}
+"""Joints that Pinocchio puts under the root link of a URDF."""
 
 
 def relative_error(ours, theirs):

@@ -13,6 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.robot.free_joints import integrate, neutral
 from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, Pose
@@ -150,10 +151,16 @@ def seeds():
 
 
 def random_state(robot, seed, samples=None):
-    """Positions, velocities and accelerations, shape (n,) each, or (samples, n)."""
+    """Positions, velocities and accelerations, shape (n,) each, or (samples, n).
+
+    Positions of floating and planar joints are on their manifold.
+    """
     rng = np.random.default_rng(seed)
     shape = (robot.dof,) if samples is None else (samples, robot.dof)
-    return rng.uniform(-3.0, 3.0, shape), rng.normal(size=shape), rng.normal(size=shape)
+    q = rng.uniform(-3.0, 3.0, shape)
+    if robot.nq > robot.dof:
+        q = integrate(robot, neutral(robot), q)
+    return q, rng.normal(size=shape), rng.normal(size=shape)
 
 
 def state_of(tree, seed):

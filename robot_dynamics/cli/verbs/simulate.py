@@ -5,12 +5,14 @@ robot-dynamics simulate panda --mass-error 10 --output out     a model too light
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
 robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
+robot-dynamics simulate panda --base-motion sine:y:0.05:1       on a platform that shakes
 robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +61,7 @@ from robot_dynamics.simulation import (
     simulate,
     with_mass_scaled,
 )
+from robot_dynamics.simulation.base_motions import read_base_motion
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
@@ -77,6 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode", choices=list(TASK_MODES), help="follow with the hand, and compare its errors"
     )
     parser.add_argument("--frame", help="the hand with --mode (default: the only tip)")
+    parser.add_argument(
+        "--base-motion",
+        metavar="MOTION",
+        help="move the base by sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in rad) or a CSV "
+        "with t, x, y, z, qx, qy, qz, qw, and compare errors with and without it as an input",
+    )
     parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
     parser.add_argument(
         "--record",
@@ -95,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.record is not None:
         description = text_of_robot(arguments.robot)
         from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+    if arguments.base_motion is not None:
+        return _on_moving_base(arguments, robot, motion)
     dynamics = Dynamics(robot)
     model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
     real = robot
@@ -127,6 +138,36 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.record, description, model, motion, logs.values(), still
         )
         console.print(f"recording: {arguments.record}", soft_wrap=True)
+    return 0
+
+
+def _on_moving_base(arguments: argparse.Namespace, robot: Robot, motion: Trajectory) -> int:
+    """Simulate feedforward on a moving base that it knows, or takes for still; print the errors."""
+    if arguments.mode is not None or arguments.output is not None or arguments.record is not None:
+        raise ArgumentError("--base-motion prints a table; leave out --mode, --output and --record")
+    base = read_base_motion(arguments.base_motion)
+    real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
+    plant = Plant(real, step=1.0 / arguments.rate, base=base)
+    still, moving = Dynamics(robot), Dynamics(robot, base="moving")
+    model = Model(still, gains_for(still), Friction.of(robot))
+
+    def aware(t: float, desired: State, measured: Measured) -> Array:
+        now = replace(model, dynamics=moving, base=base(t))
+        return controller(now, "feedforward")(t, desired, measured)
+
+    laws = {"base as an input": aware, "base unknown": controller(model, "feedforward")}
+    errors = {
+        name: simulate(plant, law, motion, rate=arguments.rate).rms_error
+        for name, law in laws.items()
+    }
+    if arguments.json:
+        print_json({"joint_names": robot.joint_names, "rms_error": errors})
+        return 0
+    table = plain_table(f"RMS error, {arguments.base_motion}", ["joint", ""], [*errors])
+    for k, joint in enumerate(robot.independent_joints):
+        cells = (f"{1e3 * error[k]:.3f}" for error in errors.values())
+        table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
+    wide_console().print(table)
     return 0
 
 

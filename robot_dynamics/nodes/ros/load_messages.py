@@ -14,7 +14,7 @@ from sensor_msgs.msg import Imu
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
-from robot_dynamics.spatial import Pose
+from robot_dynamics.spatial import Pose, cross
 from robot_dynamics.statics.hand_statics import moved_wrench
 
 LARGEST = 1e5
@@ -109,6 +109,19 @@ def gravity_from_msg(msg: Imu) -> Array:
             f"within {low:g} to {high:g}; the message is ignored"
         )
     return -acceleration
+
+
+def imu_msg(base: Array, frame: str, stamp: Any) -> Imu:
+    """Return what an IMU in the root link measures; `base` as `BaseMotion.numbers` has it."""
+    gravity, v, w, a, _ = np.split(base, (3, 6, 9, 12))
+    msg = Imu()
+    msg.header.frame_id, msg.header.stamp = frame, stamp
+    for part, values in (
+        (msg.angular_velocity, w),
+        (msg.linear_acceleration, a + cross(w, v) - gravity),
+    ):
+        part.x, part.y, part.z = values.tolist()
+    return msg
 
 
 def check_gravity(gravity: Sequence[float]) -> None:

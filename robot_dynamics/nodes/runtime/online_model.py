@@ -37,6 +37,7 @@ from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.trajectory import Trajectory
@@ -142,6 +143,7 @@ class OnlineModel:
         self._node, self._motion = node, motion
         self.prepare: Callable[[Model, str | None], None] = lambda model, endpoint: None
         self._drives = DriveParameters(node, self.change_friction, self.change_terms)
+        self._base_motion: Callable[[float], BaseMotion] | None = None
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
@@ -178,7 +180,17 @@ class OnlineModel:
     def _replace(self, base: Model, load: Load) -> None:
         """Replace model and load at once, as another thread may ask for both."""
         self._present = base, load
-        self.at = partial(load.on, base)
+        self.at = partial(load.on, base) if self._base_motion is None else self._on_moving_base
+
+    def move_base(self, motion: Callable[[float], BaseMotion]) -> None:
+        """Take the motion of the base at a steady time, s, from a function."""
+        self._base_motion = motion
+        self._replace(*self._present)
+
+    def _on_moving_base(self, now: float) -> Model:
+        base, load = self._present
+        assert self._base_motion is not None
+        return replace(load.on(base, now), base=self._base_motion(now))
 
     # -- another robot ----------------------------------------------------------------------
 

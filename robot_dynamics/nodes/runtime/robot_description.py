@@ -167,7 +167,7 @@ class RobotDescription:
             UrdfError: If it cannot be read.
             RobotError: If it is to be simulated and is not physically consistent.
         """
-        robot = read_urdf(str(source), require_inertia=self._require_inertia)
+        robot = read_urdf(str(source), require_inertia=self._require_inertia, free_joints=False)
         if self._require_inertia:
             check_physical(robot)
         return robot

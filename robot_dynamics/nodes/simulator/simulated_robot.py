@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
+from robot_dynamics.simulation.base_motions import read_base_motion
 from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -66,7 +68,9 @@ def build_plant(
         robot = with_mass_scaled(robot, parameters.mass_factor)
     if parameters.mass_error:
         robot = perturbed(robot, parameters.mass_error, parameters.mass_seed)
-    plant = fastest_plant(
+    moving = parameters.base_motion
+    make = partial(Plant, base=read_base_motion(moving)) if moving else fastest_plant
+    plant = make(
         robot,
         q,
         stops=parameters.joint_stops,

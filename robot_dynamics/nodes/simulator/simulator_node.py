@@ -25,7 +25,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import ClockType, ROSClock
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.control import Actuators
@@ -34,7 +34,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.load_messages import ToolLoad
+from robot_dynamics.nodes.ros.load_messages import ToolLoad, imu_msg
 from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
@@ -122,6 +122,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time.ns, self._on_command)
         self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)
+        moving = self.plant.base is not None
+        self._imu = self.create_publisher(Imu, "imu", OUTPUT_QOS) if moving else None
         self._conflicts = ConflictingPublishers(self, self._states.topic, self._names)
         self._clock_out = (
             self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
@@ -264,6 +266,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _sense(self) -> None:
         """Publish the sensor readings, unless they are to be lost."""
+        if self._imu is not None and self.plant.base is not None:
+            base = self.plant.base(self.plant.time).numbers(self.robot)
+            self._imu.publish(imu_msg(base, self.robot.root, time_msg(self._time.ns)))
         rows, stamp = self.plant.rows, self._time.ns
         if self._pushed.any():  # the joints measure what the drives give
             rows = rows - np.outer((0.0, 0.0, 1.0), self._pushed)

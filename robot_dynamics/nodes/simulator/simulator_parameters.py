@@ -108,6 +108,13 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         high=LARGEST,
     )
 
+    base_motion: str = parameter(
+        "",
+        "Motion of the base while efforts act, which the topic imu measures: "
+        "sine:AXIS:AMPLITUDE:HZ or the path of a CSV with t, x, y, z, qx, qy, qz, qw",
+        read_only=True,
+    )
+
     @property
     def world(self) -> tuple[object, ...]:
         """Parameters whose change needs another plant."""

@@ -227,10 +227,8 @@ LARGEST = 1e15
 
 JOINT_TYPES = tuple(member.value for member in JointType)
 
-UNSUPPORTED_TYPES: Mapping[str, str] = {
-    "floating": "the base does not move here, so weld it with type='fixed'",
-    "planar": "use two prismatic joints and a revolute one, or weld it with type='fixed'",
-}
+ENDLESS = tuple(JointType(kind).value for kind in ("continuous", "floating", "planar"))
+"""Joints that need no limits."""
 
 # -- elements ---------------------------------------------------------------------------------
 
@@ -296,15 +294,14 @@ def _copy_attributes(
 
 def _children_of_joint(document: Document, joint: Element) -> Mapping[str, bool]:
     kind = joint.get("type")
-    if kind in UNSUPPORTED_TYPES:
-        remedy = UNSUPPORTED_TYPES[kind]
-        raise document.error(joint, f"{kind} joints are not supported; {remedy}")
     if kind not in JOINT_TYPES:
         close = nearest(kind, JOINT_TYPES)
         hint = f"did you mean '{close}'?" if close else f"use one of {', '.join(JOINT_TYPES)}"
         raise document.error(joint, f"unknown joint type '{kind}'; {hint}")
-    if kind == JointType.FIXED.value:
+    if kind in (JointType.FIXED.value, JointType.FLOATING.value):
         return OF_ALL_JOINTS
+    if kind == JointType.PLANAR.value:
+        return OF_ALL_JOINTS | {"axis": False}
     return OF_ALL_JOINTS | OF_MOVING_JOINTS
 
 
@@ -344,7 +341,7 @@ def _check_joint(document: Document, element: Element) -> None:
             document.warn(axis, f"axis has length {length:.6g}; only its direction is used")
     limit = element.find("limit")
     if limit is None:
-        if kind != JointType.CONTINUOUS.value:
+        if kind not in ENDLESS:
             raise document.error(
                 element,
                 f"a {kind} joint needs <limit lower upper velocity effort>; add it"
@@ -352,7 +349,7 @@ def _check_joint(document: Document, element: Element) -> None:
             )
     else:
         lower, upper = float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))
-        if lower > upper and kind != JointType.CONTINUOUS.value:
+        if lower > upper and kind not in ENDLESS:
             raise document.error(limit, f"lower limit {lower} is above upper {upper}; swap them")
         _check_not_negative(document, limit, ("velocity", "effort"))
     dynamics = element.find("dynamics")

@@ -38,7 +38,9 @@ from robot_dynamics.robot.urdf.parser import URDF
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 
-def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -> Robot:
+def read_urdf(
+    source: str | os.PathLike[str], *, require_inertia: bool = True, free_joints: bool = True
+) -> Robot:
     """Read a robot from a URDF.
 
     Args:
@@ -47,13 +49,13 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
         require_inertia: Whether a joint that moves no inertia is an error. Otherwise it is a
             warning: the robot has kinematics and inverse dynamics, but no forward dynamics until
             that joint is locked.
+        free_joints: Whether floating and planar joints are read; otherwise they are an error.
 
     Returns:
         Robot in its zero reference position. Implausible data are logged as warnings.
 
     Raises:
-        UrdfError: If the source is not a URDF of a tree of revolute, continuous, prismatic and
-            fixed joints.
+        UrdfError: If the source is not a URDF of a tree of joints.
     """
     document = open_document(source)
     copy = checked_copy(document)
@@ -65,6 +67,10 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
     joints = {
         joint.name: _joint(document, joint_elements[joint.name], joint) for joint in urdf.joints
     }
+    for name, joint in joints.items():
+        if joint.type.free and not free_joints:
+            problem = f"is {joint.type.value}, but the base does not move here"
+            raise document.error(joint_elements[name], f"{problem}; weld it with type='fixed'")
     root, ordered = _depth_first(links, _with_independent_leaders(joints))
     robot = Robot(
         urdf.name, (links[root], *(links[joint.child] for joint in ordered)), tuple(ordered)
@@ -238,7 +244,8 @@ def _check_links(
             raise document.error(
                 joint,
                 f"link '{child}' is already the child of joint '{carried_by[child]}'; "
-                "a link has one parent (closed chains are not supported)",
+                "a link has one parent (of closed chains, parallelograms can be written with mimic "
+                "joints: docs/moving-bases.md)",
             )
         carried_by[child], parent_of[child] = name, parent
     loop = _find_loop(parent_of)
@@ -246,7 +253,8 @@ def _check_links(
         names = _first_first([carried_by[link] for link in reversed(loop)], joints)
         raise document.error(
             joints[names[0]],
-            f"joints {_quoted(names)} form a loop; a robot is a tree, cut one of them",
+            f"joints {_quoted(names)} form a loop; a robot is a tree, cut one of them (a "
+            "parallelogram can be written with mimic joints: docs/moving-bases.md)",
         )
     roots = [name for name in links if name not in parent_of]
     if len(roots) > 1:
@@ -257,20 +265,29 @@ def _check_links(
         )
 
 
+NEVER_FOLLOW = tuple(kind.value for kind in JointType if kind is JointType.FIXED or kind.free)
+"""Joints whose mimic tags are ignored, as in other programs."""
+
+
 def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:
     leader_of: dict[str, str] = {}
     for name, joint in joints.items():
         mimic = joint.find("mimic")
-        if mimic is None or joint.get("type") == JointType.FIXED.value:
+        if mimic is None or joint.get("type") in NEVER_FOLLOW:
             continue
         leader = mimic.get("joint")
         if leader not in joints:
             raise document.error(mimic, _unknown("mimicked joint", leader, joints))
         if leader == name:
             raise document.error(mimic, "mimics itself; name the joint that it follows")
-        if joints[leader].get("type") == JointType.FIXED.value:
+        leading = joints[leader].get("type")
+        if leading == JointType.FIXED.value:
             raise document.error(
                 mimic, f"mimics joint '{leader}', which is fixed; make this one fixed too"
+            )
+        if JointType(leading).free:
+            raise document.error(
+                mimic, f"mimics joint '{leader}', which is {leading}; name one with one position"
             )
         leader_of[name] = leader
     loop = _find_loop(leader_of)

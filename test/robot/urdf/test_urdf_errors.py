@@ -56,17 +56,7 @@ FAULTS = {
     "joint type of another format": (
         robot(joint(kind="hinge"), links="ab"),
         f"{TEXT}:4: joint 'elbow': unknown joint type 'hinge'; "
-        "use one of revolute, continuous, prismatic, fixed",
-    ),
-    "floating joint": (
-        robot(joint(kind="floating"), links="ab"),
-        f"{TEXT}:4: joint 'elbow': floating joints are not supported; "
-        "the base does not move here, so weld it with type='fixed'",
-    ),
-    "planar joint": (
-        robot(joint(kind="planar"), links="ab"),
-        f"{TEXT}:4: joint 'elbow': planar joints are not supported; "
-        "use two prismatic joints and a revolute one, or weld it with type='fixed'",
+        "use one of revolute, continuous, prismatic, fixed, floating, planar",
     ),
     "joint without type": (
         robot('<joint name="elbow"><parent link="a"/><child link="b"/></joint>', links="ab"),
@@ -228,17 +218,19 @@ FAULTS = {
     "child of two joints": (
         robot(joint(), joint("wrist", parent="c")),
         f"{TEXT}:6: joint 'wrist': link 'b' is already the child of joint 'elbow'; a link has one "
-        "parent (closed chains are not supported)",
+        "parent (of closed chains, parallelograms can be written with mimic joints: "
+        "docs/moving-bases.md)",
     ),
     "loop of joints": (
         robot(joint(), joint("wrist", parent="b", child="c"), joint("back", parent="c", child="a")),
         f"{TEXT}:5: joint 'elbow': joints 'elbow', 'wrist', 'back' form a loop; a robot is a "
-        "tree, cut one of them",
+        "tree, cut one of them (a parallelogram can be written with mimic joints: "
+        "docs/moving-bases.md)",
     ),
     "loop beside a sound root": (
         robot(joint(parent="b", child="c"), joint("wrist", parent="c", child="b")),
         f"{TEXT}:5: joint 'elbow': joints 'elbow', 'wrist' form a loop; a robot is a tree, cut one "
-        "of them",
+        "of them (a parallelogram can be written with mimic joints: docs/moving-bases.md)",
     ),
     "joint from a link to itself": (
         robot(joint(parent="b", child="b"), links="ab"),
@@ -259,6 +251,14 @@ FAULTS = {
             joint("wrist", "revolute", "b", "c", LIMIT + '<mimic joint="elbow"/>'),
         ),
         f"{TEXT}:6: joint 'wrist': mimics joint 'elbow', which is fixed; make this one fixed too",
+    ),
+    "mimic of a floating joint": (
+        robot(
+            joint(kind="floating"),
+            joint("wrist", "revolute", "b", "c", LIMIT + '<mimic joint="elbow"/>'),
+        ),
+        f"{TEXT}:6: joint 'wrist': mimics joint 'elbow', which is floating; name one with one "
+        "position",
     ),
     "mimic loop": (
         robot(
@@ -352,8 +352,8 @@ def test_deep_nesting_is_refused():
 
 def test_a_file_is_named_as_the_caller_named_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "arm.urdf").write_text(robot(joint(kind="floating"), links="ab"))
-    assert message_of("arm.urdf").startswith("arm.urdf:4: joint 'elbow': floating")
+    (tmp_path / "arm.urdf").write_text(robot(joint(kind="hinge"), links="ab"))
+    assert message_of("arm.urdf").startswith("arm.urdf:4: joint 'elbow': unknown joint type")
     assert message_of(tmp_path / "arm.urdf").startswith(f"{tmp_path}/arm.urdf:4: ")
 
 
@@ -396,8 +396,18 @@ def test_a_binary_file_is_refused(tmp_path):
 
 
 def test_names_with_line_breaks_stay_on_one_line():
-    source = robot(joint(kind="floating").replace('"elbow"', '"el&#10;bow"'), links="ab")
-    assert "joint 'el bow': floating" in message_of(source)
+    source = robot(joint(kind="hinge").replace('"elbow"', '"el&#10;bow"'), links="ab")
+    assert "joint 'el bow': unknown joint type" in message_of(source)
+
+
+@pytest.mark.parametrize("kind", ("floating", "planar"))
+def test_free_joints_are_refused_where_the_base_does_not_move(kind):
+    with pytest.raises(UrdfError) as error:
+        read_urdf(robot(joint(kind=kind), links="ab"), free_joints=False)
+    assert str(error.value) == (
+        f"{TEXT}:4: joint 'elbow': is {kind}, but the base does not move here; weld it with "
+        "type='fixed'"
+    )
 
 
 def test_every_refusal_can_be_caught_as_the_package_or_as_a_value_error():

@@ -1,0 +1,106 @@
+"""Kernels of a robot on a base that moves in a given way, by those of the floating robot.
+
+Where the base of the floating robot has an acceleration that is found, here it is given; the wrench
+that is given there is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms.composite_body import factorise, solve
+from robot_dynamics.dynamics.kernels import Equations
+from robot_dynamics.dynamics.variant import Shape
+from robot_dynamics.foundation.arrays import Array
+
+AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+Floating = Callable[[str], Equations]
+"""Equations of the floating robot by name of kernel; gravity in axes of the base is an input."""
+
+
+def on_moving_base(name: str, of: Floating, parents: tuple[int, ...]) -> Equations:
+    """Write a kernel of `MOVED` with the input `base` beside the motion of the joints.
+
+    Args:
+        name: Name of the kernel.
+        of: Equations of the floating robot.
+        parents: `elimination_parents` of the joints.
+    """
+    n, about = len(parents), dict(of(name).inputs)
+    about.pop("gravity", None)
+    motion: dict[str, Shape] = {x: (n,) for x in ("q", "qd", "qdd", "tau") if about.pop(x, None)}
+
+    def function(base: Array, **values: Array) -> Any:
+        return MOVED[name](_State(of, base, values, parents))
+
+    return Equations({**motion, "base": (15,), **about}, function)
+
+
+class _State:
+    """Values of all inputs, and the results of kernels of the floating robot with them."""
+
+    def __init__(
+        self, of: Floating, base: Array, values: dict[str, Array], parents: tuple[int, ...]
+    ) -> None:
+        self.of, self.base, self.values, self.parents = of, base, values, parents
+
+    def __call__(self, kernel: str, **changed: Any) -> Any:
+        n, values = len(self.parents), {**self.values, **changed}
+        at_rest, (gravity, twist, acceleration) = changed.get("rest"), np.split(self.base, (3, 9))
+        still = np.zeros(6)
+        full = {
+            "q": np.concatenate([AT_ORIGIN, values["q"]]),
+            "qd": np.concatenate([still if at_rest else twist, values.get("qd", np.zeros(n))]),
+            "qdd": np.concatenate(
+                [still if at_rest else acceleration, values.get("qdd", np.zeros(n))]
+            ),
+            "gravity": gravity,
+        }
+        equations = self.of(kernel)
+        return equations.function(**{x: full.get(x, values.get(x)) for x in equations.inputs})
+
+    def solved(self) -> tuple[Array, Array, Array, Array]:
+        """Accelerations of the joints, the base wrench, and the factors of the mass matrix."""
+        M, b = self("mass_matrix"), self("inverse")
+        L, inverse_D = factorise(M[6:, 6:], self.parents)
+        qdd = solve(L, inverse_D, self.parents, self.values["tau"] - b[6:])
+        return qdd, b[:6] + M[:6, 6:] @ qdd, L, inverse_D
+
+
+def _efforts(x: Array) -> dict[str, Array]:
+    return {"tau": x[6:], "base_wrench": x[:6]}
+
+
+def _forward(state: _State) -> dict[str, Array]:
+    qdd, wrench, *_ = state.solved()
+    return {"qdd": qdd, "base_wrench": wrench}
+
+
+def _inverse_derivatives(state: _State, **changed: Array) -> dict[str, Array]:
+    return {x: part[6:, 6:] for x, part in state("inverse_derivatives", **changed).items()}
+
+
+def _forward_derivatives(state: _State) -> dict[str, Array]:
+    qdd, _, L, inverse_D = state.solved()
+    d, n = _inverse_derivatives(state, qdd=qdd), len(qdd)
+    columns = np.hstack([-d["dtau_dq"], -d["dtau_dqd"], np.eye(n)]).T
+    x = np.array([solve(L, inverse_D, state.parents, c) for c in columns]).reshape(3 * n, n).T
+    return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), np.hsplit(x, 3), strict=True))
+
+
+MOVED: dict[str, Callable[[_State], Any]] = {
+    "inverse": lambda state: _efforts(state("inverse")),
+    "bias": lambda state: _efforts(state("inverse")),
+    "gravity": lambda state: _efforts(state("inverse", rest=True)),
+    "forward": _forward,
+    "inverse_derivatives": _inverse_derivatives,
+    "forward_derivatives": _forward_derivatives,
+    "energy": lambda state: state("energy"),
+    "momentum": lambda state: {x: part[6:] for x, part in state("momentum").items()},
+    "regressor": lambda state: {"Y": state("regressor")},
+}
+"""Kernels that depend on the motion of the base."""

@@ -1,0 +1,446 @@
+"""Floating and planar joints: their place in q and qd, their equations, and their manifold.
+
+Positions and velocities are those of Pinocchio. A floating joint has seven entries in q, the
+position x, y, z of its child link in the frame of the joint and the unit quaternion x, y, z, w of
+its orientation there; a planar joint has four, x and y in its plane, and cosine and sine of its
+angle. Its entries in qd are the twist of the child link in the axes of that link, linear before
+angular. Its entries in qdd are their derivatives in time, and those of tau the wrench on the child
+link, force before moment about the origin of that link, in its axes.
+
+No equation of motion knows of this. In `transforms.merge_fixed` such a joint becomes a series of
+prismatic and then revolute joints, its parts, which the equations see in position zero: there
+their rates are the twist and their efforts the wrench. What orientation and position change is the
+direction of gravity, for a robot with a single such joint on its root, or else the frame of the
+first part (`placed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.kinematic_tree import KinematicTree
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial import Pose, cross, rodrigues
+
+
+@dataclass(frozen=True, eq=False)
+class FreeJoint:
+    """One floating or planar joint of a tree.
+
+    Args:
+        name: Name in the URDF.
+        parts: Its parts among `tree.joints`; those in `tree.moving_joints` are the same.
+        q: Its entries in q.
+        v: Its entries in qd.
+        axes: Axes of the parts at position zero in axes of the first one, shape (3, k).
+        first: Rotation of those in the parent link, shape (3, 3).
+        centre: Origin of its frame in the parent link, shape (3,), m.
+    """
+
+    name: str
+    parts: slice
+    q: slice
+    v: slice
+    axes: Array
+    first: Array
+    centre: Array
+
+    @property
+    def rotation(self) -> Array:
+        """Orientation of its frame in the parent link, shape (3, 3)."""
+        return self.first @ self.axes[:, 3:] if self.floating else self.first
+
+    @property
+    def floating(self) -> bool:
+        """True for a floating joint, False for a planar one."""
+        return self.axes.shape[1] == 6
+
+    @property
+    def between(self) -> range:
+        """Massless links between the parts, among `tree.links`."""
+        return range(self.parts.start + 1, self.parts.stop)
+
+    @property
+    def linear(self) -> slice:
+        """Linear entries in qd."""
+        return slice(self.v.start, self.v.start + (3 if self.floating else 2))
+
+    @property
+    def angular(self) -> slice:
+        """Angular entries in qd."""
+        return slice(self.linear.stop, self.v.stop)
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Rotation (3, 3) and position (3,) of the child link in the frame of the joint, of q."""
+        own, count = q[self.q], 3 if self.floating else 2
+        axes = self.axes[:, 3:].T @ self.axes if self.floating else self.axes
+        p = axes[:, :count] @ own[:count]
+        R = rotation_of(own[3:]) if self.floating else rodrigues(axes[:, 2], own[2], own[3])
+        return np.asarray(R, dtype=own.dtype), p
+
+    @property
+    def brackets(self) -> Array:
+        """B in the rates of a twist: d/dt V = accelerations of the parts + B V V, shape (k, k, k).
+
+        A revolute part turns the axes of the parts before it.
+        """
+        k = self.axes.shape[1]
+        first, B = 3 if self.floating else 2, np.zeros((k, k, k))
+        for i in range(first, k):
+            for j in range(i):
+                for m in range(first) if j < first else range(first, k):
+                    turned = np.cross(self.axes[:, i], self.axes[:, j])
+                    B[m, i, j] = -np.round(self.axes[:, m] @ turned)
+        return B
+
+
+def free_joints(tree: KinematicTree) -> tuple[FreeJoint, ...]:
+    """The floating and planar joints of a tree without fixed joints."""
+    found: list[FreeJoint] = []
+    starts = [k for k, j in enumerate(tree.joints) if j.part_of and not _continues(tree, k)]
+    for k in starts:
+        stop = k + 1
+        while stop < len(tree.joints) and tree.joints[stop].part_of == tree.joints[k].part_of:
+            stop += 1
+        X, axes = Pose.identity(), [tree.joints[k].axis]
+        for joint in tree.joints[k + 1 : stop]:
+            X = X @ joint.origin
+            axes.append(X.rotation @ joint.axis)
+        floating, place = stop - k == 6, tree.joints[k].origin @ X
+        v = int(tree.coupling.leader[k])
+        q = v + len(found)
+        found.append(
+            FreeJoint(
+                tree.joints[k].part_of,
+                slice(k, stop),
+                slice(q, q + (7 if floating else 4)),
+                slice(v, v + (6 if floating else 3)),
+                np.column_stack(axes),
+                tree.joints[k].origin.rotation,
+                place.translation,
+            )
+        )
+    return tuple(found)
+
+
+def _continues(tree: KinematicTree, k: int) -> bool:
+    return k > 0 and tree.joints[k - 1].part_of == tree.joints[k].part_of
+
+
+def has_free_base(tree: KinematicTree) -> bool:
+    """Return whether a free joint on the root carries all other joints, none of them free."""
+    found = free_joints(tree)
+    return (
+        len(found) == 1
+        and tree.parents[found[0].parts.start] == 0 == found[0].v.start
+        and (tree.parents.count(0) == 1)
+    )
+
+
+# -- in position zero of the parts ----------------------------------------------------------------
+
+
+def placed(tree: Robot, q: Array) -> tuple[Robot, Array]:
+    """The tree with its free joints where q has them, and positions of all joints, shape (m,).
+
+    Args:
+        tree: Tree without fixed joints.
+        q: Positions, shape (nq,), on any scalar.
+    """
+    found = free_joints(tree)
+    if not found:
+        return tree, tree.coupling.positions(q)
+    joints = list(tree.joints)
+    for free in found:
+        k, (R, p) = free.parts.start, free.pose(_symbols(q))
+        still, R_0 = joints[k].origin, free.rotation
+        # X_PC of the first part, with the motion R, p between the frame of the joint and the rest
+        R_P = R_0 @ R @ R_0.T
+        moved = free.centre + R_0 @ p + R_P @ (still.translation - free.centre)
+        joints[k] = replace(joints[k], origin=Pose(R_P @ still.rotation, moved))
+    return replace(tree, joints=tuple(joints)), tree.coupling.positions(at_zero(tree, q))
+
+
+def motion_of(
+    tree: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None
+) -> tuple[Any, ...]:
+    """The tree, and positions, rates and accelerations of all its joints, as equations take them.
+
+    Args:
+        tree: Tree without fixed joints.
+        q: Positions, shape (nq,).
+        qd: Velocities, shape (dof,).
+        qdd: Accelerations, shape (dof,).
+
+    Returns:
+        Tree, positions, and those of rates and accelerations that are given, shape (m,) each.
+    """
+    joints, rates = tree.coupling, []
+    if qd is not None:
+        rates.append(joints.rates(qd))
+        if qdd is not None:
+            rates.append(joints.rates(accelerations(tree, qd, qdd)))
+    if not has_free_base(tree):
+        return (*placed(tree, q), *rates)
+    (free,) = free_joints(tree)
+    R_0, (R, _) = free.rotation, free.pose(_symbols(q))
+    gravity = R_0 @ (R.T @ (R_0.T @ tree.gravity))
+    return (replace(tree, gravity=gravity), joints.positions(at_zero(tree, q)), *rates)
+
+
+def accelerations(tree: KinematicTree, qd: Array, qdd: Array) -> Array:
+    """Second derivatives of the positions of independent joints and parts, shape (dof,)."""
+    return qdd - twist_rates(tree, qd) @ qd if free_joints(tree) else qdd
+
+
+def rates_of_twists(tree: KinematicTree, qd: Array, accelerations: Array) -> Array:
+    """Accelerations qdd, the inverse of `accelerations`, shape (dof,)."""
+    return accelerations + twist_rates(tree, qd) @ qd if free_joints(tree) else accelerations
+
+
+def twist_rates(tree: KinematicTree, qd: Array) -> Array:
+    """D of d/dt V = accelerations of the parts + D V, for the rates qd, shape (dof, dof)."""
+    return _blocks(tree, qd, 1)
+
+
+def _blocks(tree: KinematicTree, qd: Array, factor: int) -> Array:
+    D: Any = np.zeros((len(qd), len(qd)), dtype=qd.dtype)
+    for free in free_joints(tree):
+        D[free.v, free.v] = np.tensordot(free.brackets, qd[free.v], axes=(factor, 0))
+    return np.asarray(D)
+
+
+def by_twists(
+    tree: Robot, qd: Array, tau_q: Array, tau_qd: Array, M: Array
+) -> tuple[Array, Array, Array]:
+    """Turn derivatives by the parts of a free base, at constant qdd, into those by its twist.
+
+    A displacement of the base changes nothing but the direction of gravity in its axes, which has
+    the effect of an acceleration.
+
+    Args:
+        tree: Tree without fixed joints and with a free base, with gravity as `motion_of` has it.
+        qd: Velocities, shape (dof,).
+        tau_q: Derivatives of the efforts by positions, shape (dof, dof).
+        tau_qd: Derivatives by velocities.
+        M: Mass matrix.
+
+    Returns:
+        Derivatives by displacements (twists in unit time), by velocities, and the mass matrix.
+    """
+    if not free_joints(tree):
+        return tau_q, tau_qd, M
+    for free in free_joints(tree):
+        count = free.axes.shape[1] - (3 if free.floating else 1)
+        g = free.first.T @ tree.gravity
+        turned = np.column_stack([cross(g, w) for w in free.axes.T[count:]])
+        by_turn = M[:, free.linear] @ -(free.axes.T[:count] @ turned)
+        tau_q = tau_q.copy()
+        tau_q[:, free.linear], tau_q[:, free.angular] = 0.0, by_turn
+    change = _blocks(tree, qd, 1) + _blocks(tree, qd, 2)
+    return tau_q, tau_qd - M @ change, M
+
+
+def at_zero(tree: KinematicTree, q: Array) -> Array:
+    """Positions of independent joints and parts, shape (dof,)."""
+    at_zero: Any = list(q)
+    for free in reversed(free_joints(tree)):
+        at_zero[free.q] = [0.0] * (free.v.stop - free.v.start)
+    return np.array(at_zero, dtype=q.dtype)
+
+
+def _symbols(q: Array) -> Array:
+    """Entries that a `Pose` keeps: it takes floats and objects."""
+    return q.astype(object) if q.dtype.kind == "c" else q
+
+
+def rotation_of(quaternion: Array) -> Array:
+    """Rotation matrix, shape (3, 3), of a unit quaternion x, y, z, w."""
+    x, y, z, w = quaternion
+    x2, y2, z2 = 2.0 * x, 2.0 * y, 2.0 * z
+    return np.array(
+        [
+            [1.0 - (y * y2 + z * z2), x * y2 - w * z2, x * z2 + w * y2],
+            [x * y2 + w * z2, 1.0 - (x * x2 + z * z2), y * z2 - w * x2],
+            [x * z2 - w * y2, y * z2 + w * x2, 1.0 - (x * x2 + y * y2)],
+        ]
+    )
+
+
+# -- the manifold of q ----------------------------------------------------------------------------
+
+
+def neutral(robot: KinematicTree) -> Array:
+    """Positions with all joints at zero, shape (nq,)."""
+    q = np.zeros(robot.nq)
+    for free, at, _ in _segments(robot):
+        if free is not None:
+            q[at.stop - 1 if free.floating else at.stop - 2] = 1.0
+    return q
+
+
+def integrate(robot: KinematicTree, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Move from q for unit time with constant velocities v, on the manifold of q.
+
+    Args:
+        robot: Any robot.
+        q: Positions, shape (nq,) or (N, nq).
+        v: Velocities times time, shape (dof,) or (N, dof).
+
+    Returns:
+        Positions, shape as q; quaternions, and cosines with sines, have length one.
+    """
+    q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+    parts = []
+    for free, at, of in _segments(robot):
+        x, rate = q[..., at], v[..., of]
+        if free is None:
+            parts.append(x + rate)
+        elif free.floating:
+            step, w = _along_screw(rate), rate[..., 3:]
+            half = np.linalg.norm(w, axis=-1, keepdims=True) / 2.0
+            turn = np.concatenate([np.sinc(half / np.pi) / 2.0 * w, np.cos(half)], axis=-1)
+            parts.append(x[..., :3] + _turned(x[..., 3:], step))
+            parts.append(_unit(_product(x[..., 3:], turn)))
+        else:
+            c, s, angle = x[..., 2:3], x[..., 3:], rate[..., 2:]
+            step_x, step_y = np.split(_along_screw(_in_space(rate))[..., :2], 2, axis=-1)
+            cos, sin = np.cos(angle), np.sin(angle)
+            parts.append(
+                x[..., :2]
+                + np.concatenate([c * step_x - s * step_y, s * step_x + c * step_y], axis=-1)
+            )
+            parts.append(_unit(np.concatenate([c * cos - s * sin, s * cos + c * sin], axis=-1)))
+    return np.concatenate(parts, axis=-1)
+
+
+def difference(robot: KinematicTree, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+    """Velocities that lead from q0 to q1 in unit time: `integrate(robot, q0, v)` is q1.
+
+    Args:
+        robot: Any robot.
+        q0: Positions, shape (nq,) or (N, nq).
+        q1: Positions, same shape.
+
+    Returns:
+        Shape (dof,) or (N, dof).
+    """
+    q0, q1 = np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64)
+    parts = []
+    for free, at, _ in _segments(robot):
+        x0, x1 = q0[..., at], q1[..., at]
+        if free is None:
+            parts.append(x1 - x0)
+        elif free.floating:
+            back = x0[..., 3:] * (-1.0, -1.0, -1.0, 1.0)
+            turn = _product(back, x1[..., 3:])
+            turn = np.where(turn[..., 3:] < 0.0, -turn, turn)
+            sine = np.linalg.norm(turn[..., :3], axis=-1, keepdims=True)
+            angle = 2.0 * np.arctan2(sine, turn[..., 3:])
+            w = turn[..., :3] * np.where(sine > 0.0, angle / np.where(sine > 0.0, sine, 1.0), 2.0)
+            parts += [_screw_to(_turned(back, x1[..., :3] - x0[..., :3]), w), w]
+        else:
+            c, s = x0[..., 2:3], x0[..., 3:]
+            sine = c * x1[..., 3:] - s * x1[..., 2:3]
+            angle = np.arctan2(sine, c * x1[..., 2:3] + s * x1[..., 3:])
+            way_x, way_y = np.split(x1[..., :2] - x0[..., :2], 2, axis=-1)
+            way = np.concatenate([c * way_x + s * way_y, c * way_y - s * way_x, angle], axis=-1)
+            space = _in_space(way)
+            parts += [_screw_to(space[..., :3], space[..., 3:])[..., :2], angle]
+    return np.concatenate(parts, axis=-1)
+
+
+def rates_in_step(robot: KinematicTree, u: Array, v: Array) -> Array:
+    """Rate of u where q = `integrate(robot, q0, u)` moves with velocities v, shape (dof,).
+
+    Without terms of fourth order in u, as integrators of Munthe-Kaas of order four take it.
+    """
+    rates = v.copy()
+    for free, _, of in _segments(robot):
+        if free is not None:
+            own = [u[of], v[of]] if free.floating else [_in_space(u[of]), _in_space(v[of])]
+            once = _bracket(*own)
+            change = once / 2.0 + _bracket(own[0], once) / 12.0
+            rates[of] += change if free.floating else change[[0, 1, 5]]
+    return rates
+
+
+def _bracket(u: Array, v: Array) -> Array:
+    """Lie bracket of twists: ad_u v, shape (6,)."""
+    linear = cross(u[3:], v[:3]) + cross(u[:3], v[3:])
+    return np.concatenate([linear, cross(u[3:], v[3:])])
+
+
+_Segment = tuple[FreeJoint | None, slice, slice]
+
+
+def _segments(robot: KinematicTree) -> Sequence[_Segment]:
+    """Free joints and the joints between them, with their entries in q and in qd."""
+    known: Sequence[_Segment] | None = robot.__dict__.get("_segments")
+    if known is None:
+        made: list[_Segment] = []
+        q = v = 0
+        for free in free_joints(merge_fixed(robot)):
+            made.append((None, slice(q, free.q.start), slice(v, free.v.start)))
+            made.append((free, free.q, free.v))
+            q, v = free.q.stop, free.v.stop
+        made.append((None, slice(q, robot.nq), slice(v, robot.dof)))
+        known = robot.__dict__.setdefault("_segments", tuple(made))
+    return known
+
+
+def _in_space(planar: Array) -> Array:
+    """A planar twist as one in space."""
+    x, y, angle = (planar[..., i : i + 1] for i in range(3))
+    return np.concatenate([x, y, 0.0 * x, 0.0 * x, 0.0 * x, angle], axis=-1)
+
+
+def _along_screw(twist: Array) -> Array:
+    """Displacement by a constant twist in unit time, in the axes at its start, shape (..., 3)."""
+    v, w = twist[..., :3], twist[..., 3:]
+    a2 = np.sum(w * w, axis=-1, keepdims=True)
+    a, small = np.sqrt(a2), a2 < SMALL_ANGLE**2
+    series = 1.0 / 6.0 - a2 / 120.0 + a2 * a2 / 5040.0
+    b = np.where(small, series, (1.0 - np.sinc(a / np.pi)) / np.where(small, 1.0, a2))
+    across = np.cross(w, v)
+    return v + 0.5 * np.sinc(a / (2.0 * np.pi)) ** 2 * across + b * np.cross(w, across)
+
+
+def _screw_to(p: Array, w: Array) -> Array:
+    """Linear velocity of the twist with angular velocity w that leads to p in unit time."""
+    a2 = np.sum(w * w, axis=-1, keepdims=True)
+    half, small = np.sqrt(a2) / 2.0, a2 < SMALL_ANGLE**2
+    series = 1.0 / 12.0 + a2 / 720.0 + a2 * a2 / 30240.0
+    closed = (1.0 - half / np.tan(np.where(small, 1.0, half))) / np.where(small, 1.0, a2)
+    across = np.cross(w, p)
+    return p - 0.5 * across + np.where(small, series, closed) * np.cross(w, across)
+
+
+SMALL_ANGLE = 0.03
+"""Angle, rad, below which three terms of a series are exact and closed forms lose digits."""
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Product of quaternions x, y, z, w, shape (..., 4)."""
+    u, v, s, t = a[..., :3], b[..., :3], a[..., 3:], b[..., 3:]
+    return np.concatenate(
+        [s * v + t * u + np.cross(u, v), s * t - np.sum(u * v, axis=-1, keepdims=True)], axis=-1
+    )
+
+
+def _turned(quaternion: Array, vector: Array) -> Array:
+    """Vector rotated by a unit quaternion, shape (..., 3)."""
+    u, s = quaternion[..., :3], quaternion[..., 3:]
+    across = 2.0 * np.cross(u, vector)
+    return np.asarray(vector + s * across + np.cross(u, across))
+
+
+def _unit(x: Array) -> Array:
+    return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
