@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
+from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction, FrictionMemory
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
@@ -52,6 +52,8 @@ class Model:
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
+        memory: Way that friction remembers; by default a new one, if the friction remembers.
+            Models that `dataclasses.replace` makes share it; a loop moves it on by `follow`.
     """
 
     dynamics: Dynamics
@@ -67,11 +69,17 @@ class Model:
     rotor_inertia: Array | None = None
     coupled: bool = False
     fastest: float = np.inf
+    memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
         turning = continuous_joints(self.dynamics.robot)
         object.__setattr__(self, "continuous", turning if turning.any() else None)
+        friction, memory = self.friction, self.memory
+        if friction is None or not friction.remembers:
+            object.__setattr__(self, "memory", None)
+        elif memory is None or memory.friction is not friction:
+            object.__setattr__(self, "memory", FrictionMemory(friction))
         if self.rotor_inertia is not None:
             checked = per_joint("rotor_inertia", self.rotor_inertia, self.dynamics.robot.dof)
             object.__setattr__(self, "rotor_inertia", checked)
@@ -84,7 +92,25 @@ class Model:
         self.gravity(q)
         self.forward(q, q, q)
         self.momentum(q, q)
+        if self.friction is not None and self.friction.remembers:
+            memory = FrictionMemory(self.friction)
+            memory.follow(q)
+            memory.follow(q + 1e-6)
         return self
+
+    def follow(self, q: Array) -> None:
+        """Move what friction remembers on to the desired positions q, shape (n,)."""
+        if self.memory is not None:
+            self.memory.follow(q)
+
+    def forget(self) -> None:
+        """Forget the way that friction remembers, where a new motion begins."""
+        if self.memory is not None:
+            self.memory.forget()
+
+    def _remembered(self, qd: Array) -> Array | None:
+        """Return the direction that friction remembers, if qd, shape (n,), is of one motion."""
+        return self.memory.direction if self.memory is not None and np.ndim(qd) == 1 else None
 
     @property
     def _loaded(self) -> bool:
@@ -154,13 +180,15 @@ class Model:
             qd: Velocities, shape (n,) or (N, n).
             tau: Efforts of the bodies, same shape, if friction grows with them.
         """
-        return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width, tau)
+        if self.friction is None:
+            return 0.0
+        return self.friction.smooth(qd, self.friction_width, tau, self._remembered(qd))
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
         """Return the part of efforts tau that accelerates the bodies, same shape."""
-        return (
-            tau if self.friction is None else self.friction.overcome(qd, tau, self.friction_width)
-        )
+        if self.friction is None:
+            return tau
+        return self.friction.overcome(qd, tau, self.friction_width, self._remembered(qd))
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a desired motion with friction, shape (n,) or (N, n)."""

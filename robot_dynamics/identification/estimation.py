@@ -78,8 +78,7 @@ def predicted(model: EffortModel, recording: Recording, cutoff: float | None) ->
 
     The motion is filtered, friction is not: its steps are part of the effort.
     """
-    motion = signals(recording, cutoff, thinned=False)
-    motion = replace(motion, low_pass=lambda columns: columns(motion.qd))
+    motion = signals(recording, cutoff, thinned=False).unfiltered()
     efforts = model.efforts(motion)
     columns = [np.interp(recording.time, motion.time, column) for column in efforts.T]
     return np.column_stack(columns)
