@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from robot_dynamics.dynamics.results import Momentum
 
 
+HELD = 0.9
+"""Part of the friction of the last direction that is compensated while a joint rests."""
+
+
 def continuous_joints(robot: Robot) -> Array:
     """Return which joints turn without end, shape (n,), in the order of `robot.joint_names`."""
     return np.array(
@@ -109,8 +113,14 @@ class Model:
             self.memory.forget()
 
     def _remembered(self, qd: Array) -> Array | None:
-        """Return the direction that friction remembers, if qd, shape (n,), is of one motion."""
-        return self.memory.direction if self.memory is not None and np.ndim(qd) == 1 else None
+        """Return the direction that friction remembers, if qd, shape (n,), is of one motion.
+
+        At rest only the part `HELD` of it: a joint whose friction is compensated in full drifts.
+        """
+        if self.memory is None or self.memory.direction is None or np.ndim(qd) != 1:
+            return None
+        moves = np.abs(np.tanh(qd / self.friction_width))
+        return np.asarray(self.memory.direction * (HELD + (1.0 - HELD) * moves))
 
     @property
     def _loaded(self) -> bool:

@@ -155,6 +155,9 @@ class Plant:
     def _arrive(self, new_q: Array, new_qd: Array) -> None:
         if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
             raise self._diverged(new_q + new_qd)
+        if self.friction.remembers:
+            slips, elastic = self.friction.elements
+            self._z = slipped(self._z, (new_q - self.q) / slips, elastic)
         self._qd_before, self.q, self.qd = self.qd, new_q, new_qd
         self.rows = np.array((new_q, new_qd, self.tau))
         self.time += self.step_time
@@ -208,7 +211,6 @@ class Plant:
             before = h * share * self._z.sum(axis=0)
             v, p, held = resolve(A + stiffness, c - before, passive, v, p)
         spring = share * (self._z + slope * (h * v / slips)).sum(axis=0)
-        self._z = slipped(self._z, h * v / slips, elastic)
         self._p = p
         return _Dissipation(p / h - spring - f.viscous * v - self._offset, v, held)
 
