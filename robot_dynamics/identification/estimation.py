@@ -92,6 +92,7 @@ def identify(
     rotor_inertia: bool | None = None,
     physical: bool = True,
     actuators: Actuators | None = None,
+    memory: bool = True,
 ) -> Identification:
     """Identify link inertias and friction of a robot.
 
@@ -103,13 +104,14 @@ def identify(
             held-out error.
         physical: Whether inertias must be physically consistent; this needs cvxpy.
         actuators: Where friction and rotors sit when drives do not move one joint each.
+        memory: Whether friction that remembers the way is tried.
 
     Raises:
         RecordingError: If the recording cannot be used; the message says why.
         MissingPackageError: If cvxpy is needed and not installed.
     """
     motion, found = checked_motion(robot, recording, cutoff)
-    fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia)
+    fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia, memory=memory)
     free = fit.free
     links = LinkInertias.of(robot)
     model, identified = (free, robot) if not physical else fit.consistent(links)

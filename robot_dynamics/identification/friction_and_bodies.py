@@ -45,15 +45,17 @@ class Fit:
     """Least squares of one motion, with the friction that it needs."""
 
     @staticmethod
-    def of(robot: Robot, motion: Signals, drive: Array, rotors: bool | None) -> Fit:
-        """Choose friction and rotors, and fit."""
+    def of(
+        robot: Robot, motion: Signals, drive: Array, rotors: bool | None, *, memory: bool = True
+    ) -> Fit:
+        """Choose friction, with memory or without, and rotors, and fit."""
         fit = Fit(robot, motion, drive)
         for k in range(ROUNDS):
-            fit.choose_friction(memory=k > 0)
+            fit.choose_friction(memory=memory and k > 0)
         everywhere = list(range(fit.n))
         if rotors or (rotors is None and fit.needs(everywhere)):
             fit.take_rotors(everywhere)
-            fit.choose_friction(memory=True)
+            fit.choose_friction(memory=memory)
             fit.take_rotors(fit.rotors)
         return fit
 

@@ -92,7 +92,7 @@ MODELS = {
 }
 """Models with memory, the simplest first: spread and elastic parts to try."""
 
-SHARES = (0.75, 0.5)
+SHARES = (0.75,)
 """Parts of dry friction with memory that are tried beside all of it."""
 
 MEMORY_WIDTHS = (0.015, 0.05, 0.12, 0.25)
