@@ -177,10 +177,10 @@ def tracked(name: str, kind: str, seed: int) -> tuple[dict[str, float], Identifi
     sample = first.sample(np.arange(0.0, first.end, 0.01))
     coulomb = RUBS * np.sqrt(np.mean(arm.inverse(*sample) ** 2, axis=0))
     n = robot.dof
-    elastic, spread = (0.3, 1.0) if kind == "LuGre" else (1.0, 3.0)
+    elastic, slip_ratio = (0.3, 1.0) if kind == "LuGre" else (1.0, 3.0)
     hidden = Friction(
         0.5 * coulomb, coulomb, stiction=0.2 * coulomb, stribeck=np.full(n, 0.1),
-        memory=np.ones(n), slip=np.full(n, 1e-3), spread=np.full(n, spread),
+        memory=np.ones(n), slip=np.full(n, 1e-3), slip_ratio=np.full(n, slip_ratio),
         elastic=np.full(n, elastic),
     )  # fmt: skip
 

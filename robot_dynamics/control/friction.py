@@ -47,9 +47,9 @@ RIGID = 1e-9
 """Least distance of sliding within which an element slips, over its slip distance."""
 
 
-def slip_distances(slip: Any, spread: Any) -> list[Any]:
-    """Return the slip distances of the elements of a joint, a factor `spread` apart."""
-    return [slip / spread, slip, slip * spread]
+def slip_distances(slip: Any, slip_ratio: Any) -> list[Any]:
+    """Return the slip distances of the elements of a joint, a factor `slip_ratio` apart."""
+    return [slip / slip_ratio, slip, slip * slip_ratio]
 
 
 def slipped(z: Any, way: Any, elastic: Any) -> Any:
@@ -60,8 +60,10 @@ def slipped(z: Any, way: Any, elastic: Any) -> Any:
 
         dz/dx = 1 for |z| < elastic or x away from the limit, else (1 - |z|) / (1 - elastic)
 
-    With elastic 1 this is the stop operator of Prandtl, with 0 the model of Dahl, and between
-    them the elasto-plastic one of [Dupont2002], whose state cannot drift below the elastic part.
+    With elastic 1 this is the stop operator ([Prandtl1928]), with 0 the model of [Dahl1968], and
+    between them the elasto-plastic one of [Dupont2002], whose state cannot drift below the
+    elastic part as that of LuGre ([CanudasDeWit1995]) does. Stops in parallel are a generalised
+    Maxwell slip model ([AlBender2005]).
 
     Args:
         z: State, number, array or symbol.
@@ -183,7 +185,7 @@ class Friction:
             (the default) for the width that `smooth` is given.
         memory: Part of dry friction that remembers the way, 0 to 1, by default none.
         slip: Way on which that part builds up, rad or m.
-        spread: Ratio of the slip distances of neighbouring elements, at least one (the default).
+        slip_ratio: Ratio of the slip distances of neighbouring elements, one or more.
         elastic: Part of dry friction up to which an element is a spring, 0 to 1; see `slipped`.
 
     Raises:
@@ -201,7 +203,7 @@ class Friction:
     width: Array = field(default_factory=lambda: frozen([0.0]))
     memory: Array = field(default_factory=lambda: frozen([0.0]))
     slip: Array = field(default_factory=lambda: frozen([DEFAULT_SLIP]))
-    spread: Array = field(default_factory=lambda: frozen([1.0]))
+    slip_ratio: Array = field(default_factory=lambda: frozen([1.0]))
     elastic: Array = field(default_factory=lambda: frozen([1.0]))
 
     def __post_init__(self) -> None:
@@ -216,7 +218,7 @@ class Friction:
         for name, low, high in (
             ("memory", 0.0, 1.0),
             ("elastic", 0.0, 1.0),
-            ("spread", 1.0, np.inf),
+            ("slip_ratio", 1.0, np.inf),
         ):
             values = getattr(self, name)
             if ((values < low) | (values > high)).any():
@@ -258,7 +260,7 @@ class Friction:
         """Return slip distances and elastic parts of the elements, shape (ELEMENTS, n) each."""
         n = len(self.memory)
         slips = np.array(
-            [np.broadcast_to(one, n) for one in slip_distances(self.slip, self.spread)]
+            [np.broadcast_to(one, n) for one in slip_distances(self.slip, self.slip_ratio)]
         )
         return slips, np.broadcast_to(self.elastic, slips.shape).copy()
 

@@ -50,7 +50,7 @@ class EffortModel:
                 loaded=bool(friction.load[j]),
                 memory=float(friction.memory[j]),
                 slip=float(friction.slip[j]),
-                spread=float(friction.spread[j]),
+                slip_ratio=float(friction.slip_ratio[j]),
                 elastic=float(friction.elastic[j]),
             )
             shapes.append(shape)
@@ -97,7 +97,7 @@ class EffortModel:
             width=np.array([shape.width or 1.0 for shape in self.shapes]),
             **{
                 name: np.array([getattr(shape, name) for shape in self.shapes])
-                for name in ("memory", "slip", "spread", "elastic")
+                for name in ("memory", "slip", "slip_ratio", "elastic")
             },
         )
 

@@ -47,7 +47,7 @@ class FrictionTerms:
         loaded: Whether it grows with the load.
         memory: Part of dry friction that remembers the way; see `Friction`.
         slip: Its slip distance, rad or m.
-        spread: Ratio of the slip distances of its elements.
+        slip_ratio: Ratio of the slip distances of its elements.
         elastic: Part of dry friction up to which an element is elastic.
     """
 
@@ -57,7 +57,7 @@ class FrictionTerms:
     loaded: bool = False
     memory: float = 0.0
     slip: float = 1.0
-    spread: float = 1.0
+    slip_ratio: float = 1.0
     elastic: float = 1.0
 
     @property
@@ -77,7 +77,7 @@ class FrictionTerms:
         """Name of the model of its dry friction, of `MODELS`."""
         if not self.memory:
             return "static"
-        if self.spread > 1.0:
+        if self.slip_ratio > 1.0:
             return "maxwell"
         if self.elastic == 1.0:
             return "stop"
@@ -90,7 +90,7 @@ MODELS = {
     "dahl": ((1.0, 0.0),),
     "lugre": ((1.0, 0.5),),
 }
-"""Models with memory, the simplest first: spread and elastic parts to try."""
+"""Models with memory, the simplest first: slip_ratio and elastic parts to try."""
 
 SHARES = (0.75,)
 """Parts of dry friction with memory that are tried beside all of it."""
@@ -164,7 +164,7 @@ class FrictionColumns:
         column = self._column(j, shape.width, stribeck) if shape.memory < 1.0 else 0.0
         if not shape.memory:
             return np.asarray(column)
-        elements = sorted(slip_distances(shape.slip, shape.spread))
+        elements = sorted(slip_distances(shape.slip, shape.slip_ratio))
         tracks = self.tracks(j, stribeck, [(slip, shape.elastic) for slip in elements])
         mean = sum(tracks) / len(tracks)
         return np.asarray((1.0 - shape.memory) * column + shape.memory * mean)
@@ -175,7 +175,7 @@ class FrictionColumns:
             (slip, shape.elastic)
             for shape in shapes
             if shape.memory
-            for slip in slip_distances(shape.slip, shape.spread)
+            for slip in slip_distances(shape.slip, shape.slip_ratio)
         ]
         for fall in {0.0, *(shape.stribeck for shape in shapes)}:
             self.tracks(j, fall, elements)
@@ -257,8 +257,8 @@ def shapes_with_memory(
     widths = [part * speed for part in MEMORY_WIDTHS]
     rates = [(1.0, widths[0]), *product(SHARES, widths)]
     return [
-        FrictionTerms(width, fall, memory=share, slip=slip, spread=spread, elastic=elastic)
-        for fall, (spread, elastic), slip, (share, width) in product(
+        FrictionTerms(width, fall, memory=share, slip=slip, slip_ratio=slip_ratio, elastic=elastic)
+        for fall, (slip_ratio, elastic), slip, (share, width) in product(
             falls, MODELS[model], slips, rates
         )
     ]
@@ -277,7 +277,7 @@ def chosen(
     """Return the simplest model within one standard error of the least error on held-out blocks.
 
     Without memory the terms are those with the least error on successive blocks. A model with
-    memory is compared with them on `blocks_of` both kinds.
+    memory is compared with them on these and on `mixed_blocks`.
 
     Args:
         columns: Of all joints.

@@ -54,7 +54,7 @@ def test_vibration_does_not_move_an_element_below_its_elastic_part(z, way, elast
 
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
-    [("memory", 1.5, "0 to 1"), ("elastic", 2.0, "0 to 1"), ("spread", 0.5, "1 or more")],
+    [("memory", 1.5, "0 to 1"), ("elastic", 2.0, "0 to 1"), ("slip_ratio", 0.5, "1 or more")],
 )
 def test_a_term_out_of_range_is_refused(name, value, allowed):
     with pytest.raises(ArgumentError) as error:
@@ -85,7 +85,7 @@ def arm():
 
 
 def test_feedforward_of_a_motion_from_rest_and_back_has_neither_step_nor_chatter(arm):
-    friction = remembering(spread=2.0)
+    friction = remembering(slip_ratio=2.0)
     model = Model(arm, Gains(np.zeros(2), np.zeros(2)), friction)
     without = replace(model, friction=None)
     time = np.arange(0.0, 6.0, 1e-3)

@@ -37,7 +37,7 @@ def moves_with_rests(seed, count=12):
 def recording(memory, seed):
     motion = moves_with_rests(seed)
     friction = Friction(
-        np.full(2, 1.0), np.full(2, COULOMB), memory=memory, slip=2e-3, spread=3.0, width=5e-3
+        np.full(2, 1.0), np.full(2, COULOMB), memory=memory, slip=2e-3, slip_ratio=3.0, width=5e-3
     )
     time = np.arange(0.0, motion.end, 4e-3)
     q, qd, qdd = motion.sample(time)

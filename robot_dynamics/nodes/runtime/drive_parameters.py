@@ -124,7 +124,7 @@ class FrictionParameters:
         low=1e-9,
         high=10.0,
     )
-    spread: float = parameter(
+    slip_ratio: float = parameter(
         1.0, "Ratio of the slip distances of neighbouring elements", low=1.0, high=100.0
     )
     elastic: float = parameter(

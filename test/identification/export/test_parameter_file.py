@@ -39,13 +39,13 @@ def test_friction_with_memory_is_read_as_it_was_written_and_older_files_have_non
     robot, path = read_urdf(find_robot("planar_2r")), tmp_path / "drives.yaml"
     friction = Friction(
         np.array([1.0, 2.0]), np.array([3.0, 4.0]),
-        memory=np.array([0.75, 0.0]), slip=np.array([2e-3, 1e-3]), spread=4.0, elastic=0.5,
+        memory=np.array([0.75, 0.0]), slip=np.array([2e-3, 1e-3]), slip_ratio=4.0, elastic=0.5,
     )  # fmt: skip
     write_parameters(path, robot, Drives(friction, np.zeros(2)))
     again = read_parameters(path, robot).friction
-    for name in ("memory", "slip", "spread", "elastic"):
+    for name in ("memory", "slip", "slip_ratio", "elastic"):
         np.testing.assert_array_equal(getattr(again, name), getattr(friction, name))
-    new = ("memory", "slip", "spread", "elastic")
+    new = ("memory", "slip", "slip_ratio", "elastic")
     content = yaml.safe_load(path.read_text())
     for own in content["/**"]["ros__parameters"]["friction"].values():
         for name in new:
