@@ -14,6 +14,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmark.friction import regimes
 from benchmark.identification_peers import table as beside_peers
 from benchmark.real_recordings import VARIABLE, RecordedCase, cases, staubli
 from robot_dynamics import Dynamics
@@ -76,7 +77,9 @@ def section(case: RecordedCase) -> list[str]:
     begin = process_time()
     found = identify(case.robot, first, cutoff=case.cutoff)
     took = process_time() - begin
+    forgets = identify(case.robot, first, cutoff=case.cutoff, memory=False)
     motion = signals(last, found.cutoff)
+    without = percent(motion.tau - forgets.model.efforts(motion), motion.tau)
     free, model = (
         percent(motion.tau - one.efforts(motion), motion.tau) for one in (found.free, found.model)
     )
@@ -99,14 +102,33 @@ def section(case: RecordedCase) -> list[str]:
         row("plain least squares", plain(case.robot, first, last, found.cutoff)),
         row("least squares, chosen friction", free),
         row("physically consistent", model),
+        row("the same, friction without memory", without),
         row("the same, efforts as recorded", raw),
         "",
         f"On the first 70 % least squares leave {overall:.2f} % of all efforts together. "
         f"Physically consistent inertias cost {model.mean() - free.mean():+.2f} points. "
         f"{definite(found)}",
         "",
+        "Friction: " + ", ".join(shape.model for shape in found.model.shapes) + ".",
+        "",
+        *by_regime(motion, {"with memory": found, "without": forgets}, joints),
     ]
     return lines
+
+
+def by_regime(motion: Signals, fits: dict[str, Identification], joints: str) -> list[str]:
+    """Return a table of residuals by regime, N m or N, rms."""
+    n = motion.tau.shape[1]
+    lines = [f"| residual, N m or N, rms | {joints} |", "| --- |" + " --- |" * n]
+    for regime, rows in regimes(motion).items():
+        for name, found in fits.items():
+            left = np.where(rows, motion.tau - found.model.efforts(motion), np.nan)
+            sizes = [
+                f"{np.sqrt(np.nanmean(left[:, j] ** 2)):.3g}" if rows[:, j].any() else "-"
+                for j in range(n)
+            ]
+            lines.append(f"| {regime}, {name} | {' | '.join(sizes)} |")
+    return [*lines, ""]
 
 
 def definite(found: Identification) -> str:
@@ -119,7 +141,10 @@ def definite(found: Identification) -> str:
 def staubli_section(folder: Path) -> list[str]:
     """The TX40: its motion differs from end to end, so that blocks are left out in turn."""
     robot, recording, actuators = staubli(folder)
-    found = identify(robot, recording, actuators=actuators, physical=False)
+    found, forgets = (
+        identify(robot, recording, actuators=actuators, physical=False, memory=memory)
+        for memory in (True, False)
+    )
     joints = " | ".join(str(j + 1) for j in range(robot.dof))
     return [
         "## TX40",
@@ -131,6 +156,9 @@ def staubli_section(folder: Path) -> list[str]:
         f"| held-out blocks | {joints} | mean |",
         "| --- |" + " --- |" * (robot.dof + 1),
         row("least squares, chosen friction", 100.0 * found.report.relative),
+        row("the same, friction without memory", 100.0 * forgets.report.relative),
+        "",
+        "Friction: " + ", ".join(shape.model for shape in found.model.shapes) + ".",
         "",
         *(f"- {warning.text}\n" for warning in found.report.quality_warnings),
     ]

@@ -465,6 +465,7 @@ class Controller:
     def _begin(self, measured: Measured, now: float) -> Array:
         """Begin with the present effort of the joints, or that of gravity."""
         effort = self.model.gravity(measured.q) if self._effort is None else self._effort
+        self.model.forget()
         self._last_time = now
         self._supervisor.settle(now)
         self._renew = True
@@ -483,16 +484,20 @@ class Controller:
                 tau = self._none
             elif tau is None:
                 rest = self._setpoint.at_rest(now)
+                model.follow(rest.q)
                 tau = model.feedforward(*rest) + self._dead_reckoning.disturbance_at(rest.qd)
             return self._equations.open_loop(tau, measured, state, dt, fade, renew)
         if status is Status.TRACKING and self._reference is not None and not self.in_task_space:
             law, motion = ALL_MODES[settings.mode], self._reference
             offset = self._setpoint.offset(now)
+            if model.memory is not None:
+                model.follow(motion.desired()[0] + offset[0])
         else:
             law = self._law
             if law.feedback and self._runs_away(measured, now):
                 self._go_on_from(State(measured.q, self._none, self._none), now)
             rest = self._setpoint.at_rest(now)
+            model.follow(rest.q)
             motion = ReferenceSegment.at(rest.q, rest.qd, model.feedforward(*rest))
             offset = np.zeros_like(motion.before)
         found = self._equations.closed_loop(

@@ -1,28 +1,80 @@
 """Joint friction, for compensation in control and for the plant in simulation.
 
-    tau_f = viscous qd + (coulomb + load |tau| + stiction exp(-(qd / stribeck)^2)) sign(qd) + offset
+    tau_f = viscous qd + (coulomb + load |tau| + stiction exp(-(qd / stribeck)^2)) s + offset
+    s = (1 - memory) sign(qd) + memory mean(z)
 
 tau is the effort that the joint transmits. The sign makes control chatter at rest, so compensation
 replaces it by a smooth crossing of a given width. The plant keeps the sign, and stiction.
+
+The states z of `ELEMENTS` elements remember the way of the joint: a joint that has stopped keeps
+the friction of its last direction. `slipped` moves them on, and `FrictionMemory` holds them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import select
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.piecewise import maximum, minimum, select
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
 
 DEFAULT_WIDTH = FRICTION_WIDTH
 """Speed at which smoothed Coulomb friction reaches tanh(1) = 76 %, rad/s or m/s."""
+
+DEFAULT_SLIP = 1e-3
+"""Slip distance of a joint without memory, rad or m, which has no effect."""
+
+JUMP = 0.1
+"""Change of a position from cycle to cycle that is no motion, rad or m."""
+
+
+ELEMENTS = 3
+"""Elements of friction with memory, in parallel."""
+
+RIGID = 1e-9
+"""Least distance of sliding within which an element slips, over its slip distance."""
+
+
+def slip_distances(slip: Any, slip_ratio: Any) -> list[Any]:
+    """Return the slip distances of the elements of a joint, a factor `slip_ratio` apart."""
+    return [slip / slip_ratio, slip, slip * slip_ratio]
+
+
+def slipped(z: Any, way: Any, elastic: Any) -> Any:
+    """Return the state of an element after a way, exactly, however long the way is.
+
+    The state z in [-1, 1] is the friction over its limit. It grows with the way like a spring up
+    to the elastic part, then approaches the limit exponentially:
+
+        dz/dx = 1 for |z| < elastic or x away from the limit, else (1 - |z|) / (1 - elastic)
+
+    With elastic 1 this is the stop operator ([Prandtl1928]), with 0 the model of [Dahl1968], and
+    between them the elasto-plastic one of [Dupont2002], whose state cannot drift below the
+    elastic part as that of LuGre ([CanudasDeWit1995]) does. Stops in parallel are a generalised
+    Maxwell slip model ([AlBender2005]).
+
+    Args:
+        z: State, number, array or symbol.
+        way: Change of position over the slip distance.
+        elastic: Elastic part, 0 to 1.
+    """
+    sign = select(way, 0.0, -1.0, 1.0)
+    left, w = sign * way, sign * z
+    spring = select(0.0, elastic, minimum(left, maximum(elastic - w, 0.0)), 0.0)
+    w, left = w + spring, left - spring
+    return sign * (1.0 - (1.0 - w) * np.exp(-left / maximum(1.0 - elastic, RIGID)))
 
 
 class _Terms(NamedTuple):
@@ -55,6 +107,7 @@ def friction_effort(
     width: Any,
     tau: Array | None = None,
     terms: _Terms = _ALL,
+    remembered: Any = None,
 ) -> Array:
     """Compute the effort that compensates friction; see `Friction.smooth`.
 
@@ -64,13 +117,14 @@ def friction_effort(
         width: As of `Friction.smooth`.
         tau: As of `Friction.smooth`.
         terms: Terms that may not be zero, as the others only take time.
+        remembered: As of `Friction.smooth`.
     """
     dry = f.coulomb
     if terms.stiction:
         dry = dry + f.stiction * np.exp(-((qd / f.stribeck) ** 2))
     if terms.load and tau is not None:
         dry = dry + f.load * abs(tau)
-    effort = f.viscous * qd + dry * _sign(f, qd, width, terms)
+    effort = f.viscous * qd + dry * _sign(f, qd, width, terms, remembered)
     return effort + f.offset if terms.offset else effort
 
 
@@ -80,19 +134,39 @@ def effort_beyond_friction(
     tau: Array,
     width: Any,
     terms: _Terms = _ALL,
+    remembered: Any = None,
 ) -> Array:
     """Compute efforts tau at velocity qd less friction; see `Friction.overcome`."""
-    left = tau - friction_effort(f, qd, width, terms=terms)
-    return np.asarray(
-        left / (1.0 + f.load * _sign(f, qd, width, terms) * select(left, 0.0, -1.0, 1.0))
-    )
+    left = tau - friction_effort(f, qd, width, terms=terms, remembered=remembered)
+    sign = _sign(f, qd, width, terms, remembered)
+    return np.asarray(left / (1.0 + f.load * sign * select(left, 0.0, -1.0, 1.0)))
 
 
-def _sign(f: FrictionRows | Friction, qd: Array, width: Any, terms: _Terms) -> Array:
-    """Return the direction of motion, -1 to 1, with a smooth crossing."""
+def _sign(
+    f: FrictionRows | Friction, qd: Array, width: Any, terms: _Terms, remembered: Any = None
+) -> Array:
+    """Return the direction of friction, -1 to 1, with a smooth crossing."""
     if terms.width:
         width = select(0.0, f.width, f.width, width)
-    return np.asarray(np.tanh(qd / width))
+    sign = np.asarray(np.tanh(qd / width))
+    if remembered is None or not isinstance(f, Friction):
+        return sign
+    return np.asarray(sign + f.memory * (remembered - sign))
+
+
+@cache
+def slip_kernel() -> Callable[[Array, Array, Array], Array]:
+    """Return `slipped` of many elements, shape (k, 1) each, compiled where that is possible."""
+    shapes = {"z": (1,), "way": (1,), "elastic": (1,)}
+
+    def program() -> Any:
+        return optimize(trace("slipped", lambda **x: {"next": slipped(**x)}, shapes))
+
+    try:
+        kernel = compile_program(program, key="slipped", backend="native")
+    except BackendError:
+        return slipped
+    return partial(kernel, threads=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +183,10 @@ class Friction:
         offset: Effort in one direction at all speeds, N m or N, by default zero.
         width: Speed at which smoothed dry friction reaches tanh(1) = 76 %, rad/s or m/s; zero
             (the default) for the width that `smooth` is given.
+        memory: Part of dry friction that remembers the way, 0 to 1, by default none.
+        slip: Way on which that part builds up, rad or m.
+        slip_ratio: Ratio of the slip distances of neighbouring elements, one or more.
+        elastic: Part of dry friction up to which an element is a spring, 0 to 1; see `slipped`.
 
     Raises:
         ShapeError: If the fields differ in length.
@@ -123,6 +201,10 @@ class Friction:
     load: Array = field(default_factory=lambda: frozen([0.0]))
     offset: Array = field(default_factory=lambda: frozen([0.0]))
     width: Array = field(default_factory=lambda: frozen([0.0]))
+    memory: Array = field(default_factory=lambda: frozen([0.0]))
+    slip: Array = field(default_factory=lambda: frozen([DEFAULT_SLIP]))
+    slip_ratio: Array = field(default_factory=lambda: frozen([1.0]))
+    elastic: Array = field(default_factory=lambda: frozen([1.0]))
 
     def __post_init__(self) -> None:
         n = max(np.size(getattr(self, setting.name)) for setting in fields(self))
@@ -130,9 +212,19 @@ class Friction:
             what, values = f"friction: {setting.name}", getattr(self, setting.name)
             signed = setting.name in ("stiction", "offset")
             size = per_joint(what, np.abs(values) if signed else values, n,
-                             positive=setting.name == "stribeck")  # fmt: skip
+                             positive=setting.name in ("stribeck", "slip"))  # fmt: skip
             sign = np.where(np.asarray(values) < 0.0, -1.0, 1.0) if signed else 1.0
             object.__setattr__(self, setting.name, frozen(sign * size))
+        for name, low, high in (
+            ("memory", 0.0, 1.0),
+            ("elastic", 0.0, 1.0),
+            ("slip_ratio", 1.0, np.inf),
+        ):
+            values = getattr(self, name)
+            if ((values < low) | (values > high)).any():
+                i = int(np.argmax((values < low) | (values > high)))
+                allowed = f"{low:g} or more" if np.isinf(high) else f"{low:g} to {high:g}"
+                raise ArgumentError(f"friction: {name}[{i}] is {values[i]:.6g}; give {allowed}")
         at_rest = self.coulomb + self.stiction
         if (at_rest < -1e-9 * self.coulomb).any():
             i = int(np.argmin(at_rest))
@@ -159,6 +251,20 @@ class Friction:
         return bool((self.coulomb + np.abs(self.stiction) + self.load).any())
 
     @property
+    def remembers(self) -> bool:
+        """Return whether dry friction of any joint remembers the way."""
+        return bool(self.memory.any())
+
+    @cached_property
+    def elements(self) -> tuple[Array, Array]:
+        """Return slip distances and elastic parts of the elements, shape (ELEMENTS, n) each."""
+        n = len(self.memory)
+        slips = np.array(
+            [np.broadcast_to(one, n) for one in slip_distances(self.slip, self.slip_ratio)]
+        )
+        return slips, np.broadcast_to(self.elastic, slips.shape).copy()
+
+    @property
     def is_uneven(self) -> bool:
         """Return whether friction of any joint depends on load or direction."""
         return bool((self.load + np.abs(self.offset)).any())
@@ -168,7 +274,11 @@ class Friction:
         return np.asarray(self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2)))
 
     def smooth(
-        self, qd: Array, width: float | Array = DEFAULT_WIDTH, tau: Array | None = None
+        self,
+        qd: Array,
+        width: float | Array = DEFAULT_WIDTH,
+        tau: Array | None = None,
+        remembered: Array | None = None,
     ) -> Array:
         """Return the effort that compensates friction at velocity qd, without a step at rest.
 
@@ -176,20 +286,28 @@ class Friction:
             qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s; desired ones have no noise.
             width: Speed scale of the crossing where the friction has none, rad/s or m/s.
             tau: Transmitted efforts, same shape as qd, if friction grows with them.
+            remembered: Direction that friction remembers, same shape, -1 to 1; by default that
+                of qd.
 
         Returns:
             Efforts, same shape as qd, N m or N, in the direction of qd.
         """
-        return friction_effort(self, qd, width, tau, self._terms)
+        return friction_effort(self, qd, width, tau, self._terms, remembered)
 
     @cached_property
     def _terms(self) -> _Terms:
         """Return which terms are not zero, as the others only take time."""
         return _Terms(*(bool(getattr(self, name).any()) for name in _Terms._fields))
 
-    def overcome(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
+    def overcome(
+        self,
+        qd: Array,
+        tau: Array,
+        width: float | Array = DEFAULT_WIDTH,
+        remembered: Array | None = None,
+    ) -> Array:
         """Return efforts tau at velocity qd less friction, the inverse of adding `smooth`."""
-        return effort_beyond_friction(self, qd, tau, width, self._terms)
+        return effort_beyond_friction(self, qd, tau, width, self._terms, remembered)
 
     def stuck(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
         """Return how far dry friction may differ from `smooth`, since it may hold a joint at rest.
@@ -204,3 +322,43 @@ class Friction:
         """
         dry = self.resistance(qd) + self.load * np.abs(tau)
         return np.asarray(dry * (1.0 - np.abs(_sign(self, qd, width, self._terms))))
+
+
+class FrictionMemory:
+    """States of the elements of friction along a motion.
+
+    Desired motions are free of noise: positions that make a step of more than `JUMP` belong to
+    another motion, and leave the states as they are.
+
+    Args:
+        friction: Of n joints.
+
+    Attributes:
+        direction: Mean state of the elements of each joint, shape (n,), -1 to 1: zero at first, so
+            that the effort begins without a step. None before the motion begins.
+    """
+
+    def __init__(self, friction: Friction) -> None:
+        self.friction = friction
+        self._slip, self._elastic = (x.reshape(-1, 1) for x in friction.elements)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the way, such as where another controller has moved the arm."""
+        self._z = np.zeros_like(self._slip)
+        self._q: Array | None = None
+        self.direction: Array | None = None
+
+    def follow(self, q: Array) -> None:
+        """Move on to positions q, shape (n,)."""
+        if self._q is None:
+            self.direction = np.zeros(len(q))
+        else:
+            way = q - self._q
+            if not way.any():
+                return
+            way = np.where(np.abs(way) < JUMP, way, 0.0)
+            steps = np.tile(way, ELEMENTS)[:, None] / self._slip
+            self._z = slip_kernel()(self._z, steps, self._elastic)
+            self.direction = self._z.reshape(ELEMENTS, -1).mean(axis=0)
+        self._q = q.copy()

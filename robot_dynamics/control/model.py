@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
+from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction, FrictionMemory
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
     from robot_dynamics.dynamics.results import Momentum
     from robot_dynamics.robot.base_motion import BaseMotion
+
+
+HELD = 0.9
+"""Part of the friction of the last direction that is compensated while a joint rests."""
 
 
 def continuous_joints(robot: Robot) -> Array:
@@ -54,6 +58,8 @@ class Model:
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
         base: Motion of the root link now, if `dynamics` has a moving base; it has gravity, too.
+        memory: Way that friction remembers; by default a new one, if the friction remembers.
+            Models that `dataclasses.replace` makes share it; a loop moves it on by `follow`.
     """
 
     dynamics: Dynamics
@@ -70,11 +76,17 @@ class Model:
     coupled: bool = False
     fastest: float = np.inf
     base: BaseMotion | None = None
+    memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
         turning = continuous_joints(self.dynamics.robot)
         object.__setattr__(self, "continuous", turning if turning.any() else None)
+        friction, memory = self.friction, self.memory
+        if friction is None or not friction.remembers:
+            object.__setattr__(self, "memory", None)
+        elif memory is None or memory.friction is not friction:
+            object.__setattr__(self, "memory", FrictionMemory(friction))
         if self.rotor_inertia is not None:
             checked = per_joint("rotor_inertia", self.rotor_inertia, self.dynamics.robot.dof)
             object.__setattr__(self, "rotor_inertia", checked)
@@ -87,7 +99,31 @@ class Model:
         self.gravity(q)
         self.forward(q, q, q)
         self.momentum(q, q)
+        if self.friction is not None and self.friction.remembers:
+            memory = FrictionMemory(self.friction)
+            memory.follow(q)
+            memory.follow(q + 1e-6)
         return self
+
+    def follow(self, q: Array) -> None:
+        """Move what friction remembers on to the desired positions q, shape (n,)."""
+        if self.memory is not None:
+            self.memory.follow(q)
+
+    def forget(self) -> None:
+        """Forget the way that friction remembers, where a new motion begins."""
+        if self.memory is not None:
+            self.memory.forget()
+
+    def _remembered(self, qd: Array) -> Array | None:
+        """Return the direction that friction remembers, if qd, shape (n,), is of one motion.
+
+        At rest only the part `HELD` of it: a joint whose friction is compensated in full drifts.
+        """
+        if self.memory is None or self.memory.direction is None or np.ndim(qd) != 1:
+            return None
+        moves = np.abs(np.tanh(qd / self.friction_width))
+        return np.asarray(self.memory.direction * (HELD + (1.0 - HELD) * moves))
 
     @property
     def _loaded(self) -> bool:
@@ -162,13 +198,15 @@ class Model:
             qd: Velocities, shape (n,) or (N, n).
             tau: Efforts of the bodies, same shape, if friction grows with them.
         """
-        return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width, tau)
+        if self.friction is None:
+            return 0.0
+        return self.friction.smooth(qd, self.friction_width, tau, self._remembered(qd))
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
         """Return the part of efforts tau that accelerates the bodies, same shape."""
-        return (
-            tau if self.friction is None else self.friction.overcome(qd, tau, self.friction_width)
-        )
+        if self.friction is None:
+            return tau
+        return self.friction.overcome(qd, tau, self.friction_width, self._remembered(qd))
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a desired motion with friction, shape (n,) or (N, n)."""

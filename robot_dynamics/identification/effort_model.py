@@ -48,6 +48,10 @@ class EffortModel:
                 float(friction.stribeck[j]) if friction.stiction[j] else 0.0,
                 viscous=True,
                 loaded=bool(friction.load[j]),
+                memory=float(friction.memory[j]),
+                slip=float(friction.slip[j]),
+                slip_ratio=float(friction.slip_ratio[j]),
+                elastic=float(friction.elastic[j]),
             )
             shapes.append(shape)
             coefficients.append(np.array([getattr(friction, name)[j] for name in shape.names]))
@@ -91,6 +95,10 @@ class EffortModel:
             **named,
             stribeck=np.array([shape.stribeck or 1.0 for shape in self.shapes]),
             width=np.array([shape.width or 1.0 for shape in self.shapes]),
+            **{
+                name: np.array([getattr(shape, name) for shape in self.shapes])
+                for name in ("memory", "slip", "slip_ratio", "elastic")
+            },
         )
 
 

@@ -93,6 +93,7 @@ def identify(
     physical: bool = True,
     actuators: Actuators | None = None,
     progress: Progress = quiet,
+    memory: bool = True,
 ) -> Identification:
     """Identify link inertias and friction of a robot.
 
@@ -105,6 +106,7 @@ def identify(
         physical: Whether inertias must be physically consistent; this needs cvxpy.
         actuators: Where friction and rotors sit when drives do not move one joint each.
         progress: Called with the stage and the share of the work done.
+        memory: Whether friction that remembers the way is tried.
 
     Raises:
         RecordingError: If the recording cannot be used; the message says why.
@@ -113,7 +115,7 @@ def identify(
     progress("filtering", 0.0)
     motion, found = checked_motion(robot, recording, cutoff)
     progress("choosing friction", 0.1)
-    fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia)
+    fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia, memory=memory)
     free = fit.free
     progress("consistent inertias", 0.6)
     links = LinkInertias.of(robot)

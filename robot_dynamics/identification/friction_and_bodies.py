@@ -19,6 +19,7 @@ from robot_dynamics.identification.friction_terms import (
     FrictionColumns,
     FrictionTerms,
     chosen,
+    successive_blocks,
 )
 from robot_dynamics.identification.least_squares import (
     Estimate,
@@ -34,9 +35,6 @@ from robot_dynamics.identification.signals import Signals, at_random
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 
-BLOCKS = 6
-"""Number of blocks, in time, for cross-validation."""
-
 ROUNDS = 3
 """Rounds of alternating between friction terms and the joint fit."""
 
@@ -48,15 +46,17 @@ class Fit:
     """Least squares of one motion, with the friction that it needs."""
 
     @staticmethod
-    def of(robot: Robot, motion: Signals, drive: Array, rotors: bool | None) -> Fit:
-        """Choose friction and rotors, and fit."""
+    def of(
+        robot: Robot, motion: Signals, drive: Array, rotors: bool | None, *, memory: bool = True
+    ) -> Fit:
+        """Choose friction, with memory or without, and rotors, and fit."""
         fit = Fit(robot, motion, drive)
-        for _ in range(ROUNDS):
-            fit.choose_friction()
+        for k in range(ROUNDS):
+            fit.choose_friction(memory=memory and k > 0)
         everywhere = list(range(fit.n))
         if rotors or (rotors is None and fit.needs(everywhere)):
             fit.take_rotors(everywhere)
-            fit.choose_friction()
+            fit.choose_friction(memory=memory)
             fit.take_rotors(fit.rotors)
         return fit
 
@@ -74,8 +74,7 @@ class Fit:
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
         self.moving = moves(motion, drive)
         self.usable = ~saturated(motion.raw, limit) & ~waits(motion, self.moving)[:, None]
-        blocks = np.array_split(np.arange(len(motion.time)), BLOCKS)
-        self.blocks = [block for block in blocks if len(block)]
+        self.blocks = successive_blocks(motion.time)
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()
 
@@ -113,12 +112,20 @@ class Fit:
 
     # -- choices ------------------------------------------------------------------------------
 
-    def choose_friction(self) -> None:
+    def choose_friction(self, *, memory: bool) -> None:
         """Choose for every joint the terms that reduce the held-out error, and fit again."""
         fit = self.estimate
         rest = self.tau - self._rigid(fit.z)
         self.shapes = [
-            chosen(self.columns, j, rest[:, j], self.load[:, j], fit.weight[:, j], self.blocks)
+            chosen(
+                self.columns,
+                j,
+                rest[:, j],
+                self.load[:, j],
+                fit.weight[:, j],
+                self.motion.time,
+                memory=memory,
+            )
             for j in range(self.n)
         ]
         self.estimate = self._estimate()

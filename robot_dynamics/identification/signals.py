@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -60,6 +60,18 @@ SPARSEST = 100.0
 """Largest time of a recording without states, relative to that with states."""
 
 
+class Path(NamedTuple):
+    """Motion of a part without gaps on fine steps, on which friction depends; shape (M, n) each.
+
+    Args:
+        q: Positions, whose turning points no filter has rounded off, rad or m.
+        qd: Filtered velocities.
+    """
+
+    q: Array
+    qd: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Signals:
     """Filtered samples of a motion, N times of n joints.
@@ -75,8 +87,9 @@ class Signals:
         raw: Efforts without filter at the same times, shape (N, n).
         cutoff: Of the low-pass, Hz.
         part: Number of the part without gaps that a sample belongs to, shape (N,).
-        low_pass: The filter, for what the model makes of the motion: of a function of
-            velocities (M, n) that gives columns (M, k), returns (N, k).
+        low_pass: The filter, for what the model makes of the motion: of a function of a path of
+            M samples that gives columns (M, k), returns (N, k).
+        paths: Of the parts without gaps.
     """
 
     time: Array
@@ -88,7 +101,14 @@ class Signals:
     raw: Array
     cutoff: float
     part: Array
-    low_pass: Callable[[Callable[[Array], Array]], Array]
+    low_pass: Callable[[Callable[[Path], Array]], Array]
+    paths: tuple[Path, ...]
+
+    def unfiltered(self) -> Signals:
+        """Return these samples, all of the recording, without filter on what the model makes."""
+        return replace(
+            self, low_pass=lambda columns: np.concatenate([columns(path) for path in self.paths])
+        )
 
 
 def at_random(robot: Robot, motion: Signals, count: int = 2000) -> Signals:
@@ -105,7 +125,14 @@ def at_random(robot: Robot, motion: Signals, count: int = 2000) -> Signals:
     )
     none = np.zeros((count, n))
     return replace(
-        motion, q=q, qd=qd, qdd=qdd, tau=none, half=none, low_pass=lambda columns: columns(qd)
+        motion,
+        q=q,
+        qd=qd,
+        qdd=qdd,
+        tau=none,
+        half=none,
+        low_pass=lambda columns: columns(Path(q, qd)),
+        paths=(Path(q, qd),),
     )
 
 
@@ -148,12 +175,16 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     kept = slice(cut, -cut or None, coarse)
     sos = _filter(cutoff, rate / fine)
 
-    def low_pass(columns: Callable[[Array], Array]) -> Array:
-        return np.concatenate([_both_ways(sos, columns(part["qd"]))[kept] for part in parts])
+    paths = tuple(Path(part["path"], part["qd"]) for part in parts)
+
+    def low_pass(columns: Callable[[Path], Array]) -> Array:
+        return np.concatenate([_both_ways(sos, columns(path))[kept] for path in paths])
 
     fields = {name: np.concatenate([part[name][kept] for part in parts]) for name in COLUMNS}
     numbers = [np.full(len(part["time"][kept]), i) for i, part in enumerate(parts)]
-    return Signals(**fields, cutoff=cutoff, part=np.concatenate(numbers), low_pass=low_pass)
+    return Signals(
+        **fields, cutoff=cutoff, part=np.concatenate(numbers), low_pass=low_pass, paths=paths
+    )
 
 
 def joined(several: Sequence[Signals]) -> Signals:
@@ -161,7 +192,7 @@ def joined(several: Sequence[Signals]) -> Signals:
     if len(several) == 1:
         return several[0]
 
-    def low_pass(columns: Callable[[Array], Array]) -> Array:
+    def low_pass(columns: Callable[[Path], Array]) -> Array:
         return np.concatenate([one.low_pass(columns) for one in several])
 
     fields = {name: np.concatenate([getattr(one, name) for one in several]) for name in COLUMNS}
@@ -169,7 +200,12 @@ def joined(several: Sequence[Signals]) -> Signals:
     fields["part"] = np.concatenate(
         [one.part + first for one, first in zip(several, parts, strict=True)]
     )
-    return Signals(**fields, cutoff=several[0].cutoff, low_pass=low_pass)
+    return Signals(
+        **fields,
+        cutoff=several[0].cutoff,
+        low_pass=low_pass,
+        paths=tuple(path for one in several for path in one.paths),
+    )
 
 
 def cutoff_of(recording: Recording) -> float:
@@ -216,7 +252,8 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
     rate, recorded = recording.rate, recording.time[index]
     sos = _filter(cutoff, rate)
     time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
-    q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
+    position = CubicSpline(recorded, recording.q[index])(time)
+    q = _both_ways(sos, position)
     # Without overshoot: efforts have steps
     raw = np.column_stack([np.interp(time, recorded, tau) for tau in recording.tau[index].T])
     qd = np.gradient(q, 1.0 / rate, axis=0)
@@ -225,8 +262,15 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
         qd = np.where(disagreement(qd, measured) < DISAGREEMENT, measured, qd)
     qdd = np.gradient(qd, 1.0 / rate, axis=0)
     tau = _both_ways(sos, raw)
-    columns = (time, q, qd, qdd, tau, 0.5 * np.gradient(tau, axis=0), raw)
-    return {name: column[::every] for name, column in zip(COLUMNS, columns, strict=True)}
+    path = _mean(position, every)
+    columns = (time, q, qd, qdd, tau, 0.5 * np.gradient(tau, axis=0), raw, path)
+    names = (*COLUMNS, "path")
+    return {name: column[::every] for name, column in zip(names, columns, strict=True)}
+
+
+def _mean(values: Array, count: int) -> Array:
+    """Return the mean of `count` neighbouring samples: encoders have steps."""
+    return np.asarray(imported("scipy.ndimage").uniform_filter1d(values, count, axis=0))
 
 
 def disagreement(derived: Array, measured: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -254,8 +254,7 @@ def predicted_efforts(model: EffortModel, recording: Recording, cutoff: float | 
 
     The motion is filtered, friction is not: its steps are part of the effort.
     """
-    motion = signals(recording, cutoff, thinned=False)
-    motion = replace(motion, low_pass=lambda columns: columns(motion.qd))
+    motion = signals(recording, cutoff, thinned=False).unfiltered()
     efforts = model.efforts(motion)
     columns = [np.interp(recording.time, motion.time, column) for column in efforts.T]
     return np.column_stack(columns)

@@ -199,6 +199,7 @@ class LawController:
         state = self._state
         if state is None:  # the rate limit starts from the effort of gravity
             state = np.array(CycleState(model.gravity(desired.q), zero, zero, zero))
+        model.follow(desired.q)
         motion = ReferenceSegment.at(desired.q, desired.qd, model.feedforward(*desired))
         if self._task is not None:
             self._task.follow(model, desired)

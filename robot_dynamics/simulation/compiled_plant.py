@@ -43,7 +43,7 @@ class CompiledPlant(Plant):
         options: As of `Plant`.
 
     Raises:
-        ArgumentError: If the robot has more joints.
+        ArgumentError: If the robot has more joints, or friction that remembers.
         BackendError: If there is no usable llvmlite.
     """
 
@@ -53,6 +53,9 @@ class CompiledPlant(Plant):
                 f"robot '{robot.name}' has {robot.dof} joints; a CompiledPlant takes at most "
                 f"{MOST_JOINTS}; use Plant"
             )
+        friction = options.get("friction")
+        if friction is not None and friction.remembers:
+            raise ArgumentError("a CompiledPlant has no friction with memory; use Plant")
         self._inertias = SymbolicInertias(robot)
         self._arrays: dict[str, Array] = {}
         super().__init__(robot, q, **options)
@@ -128,7 +131,8 @@ _LIMIT = Stage(
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:
     """Return a `CompiledPlant` if possible, else a `Plant`; arguments as of `Plant`."""
-    if robot.dof > MOST_JOINTS:
+    friction = options.get("friction")
+    if robot.dof > MOST_JOINTS or (friction is not None and friction.remembers):
         return Plant(robot, q, **options)
     try:
         return CompiledPlant(robot, q, **options)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.friction import ELEMENTS, Friction, slipped
 from robot_dynamics.control.limits import effort_limits, saturate
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_vectors import per_joint
@@ -17,6 +17,12 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import BaseMotions
 from robot_dynamics.simulation.integrators import runge_kutta
 from robot_dynamics.simulation.passive import Passive, resolve
+
+ROUNDS = 3
+"""Rounds of the velocity and the stiffness of friction with memory."""
+
+SLOWEST = 1e-9
+"""Speed at which the stiffness of friction at rest is taken, rad/s or m/s."""
 
 
 class _Dissipation(NamedTuple):
@@ -111,6 +117,7 @@ class Plant:
         self.saturated = np.zeros(n, dtype=bool)
         self.time = 0.0
         self._p = np.zeros(n)
+        self._z = np.zeros((ELEMENTS, n))
 
     @property
     def qdd(self) -> Array:
@@ -152,6 +159,9 @@ class Plant:
     def _arrive(self, new_q: Array, new_qd: Array) -> None:
         if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
             raise self._diverged(new_q + new_qd)
+        if self.friction.remembers:
+            slips, elastic = self.friction.elements
+            self._z = slipped(self._z, (new_q - self.q) / slips, elastic)
         self._qd_before, self.q, self.qd = self.qd, new_q, new_qd
         self.rows = np.array((new_q, new_qd, self.tau))
         self.time += self.step_time
@@ -180,6 +190,8 @@ class Plant:
         viscous = self.friction.viscous
         A = M + h * self._damping
         c = M @ qd + h * (self.tau - self._offset - self._bias(self.time, q, qd))
+        if self.friction.remembers:
+            return self._resolve_with_memory(A, c)
         if not self._can_hold:
             v = np.linalg.solve(A, c)
             return _Dissipation(-viscous * v - self._offset, v, self._none)
@@ -189,6 +201,30 @@ class Plant:
         dry = h * (self.friction.resistance(qd) + self.friction.load * np.abs(borne))
         v, self._p, held = resolve(A, c, Passive(dry, lower, upper), qd, self._p)
         return _Dissipation(self._p / h - viscous * v - self._offset, v, held)
+
+    def _resolve_with_memory(self, A: Array, c: Array) -> _Dissipation:
+        """Solve as `_resolve` with elements that are springs until they slip.
+
+        Each element acts in the step like a spring of the stiffness between its old and its new
+        state. That depends on the new velocity, which is found in a few rounds.
+        """
+        h, q, qd, f = self.step_time, self.q, self.qd, self.friction
+        slips, elastic = f.elements
+        lower = np.minimum((self._lower - q) / h, 0.0)
+        upper = np.maximum((self._upper - q) / h, 0.0)
+        dry = f.resistance(qd) + f.load * np.abs(self.tau - self._offset)
+        passive = Passive(h * dry * (1.0 - f.memory), lower, upper)
+        share = dry * f.memory / ELEMENTS
+        v, p = qd, self._p
+        for _ in range(ROUNDS):
+            way = h * np.where(np.abs(v) < SLOWEST, SLOWEST, v) / slips
+            slope = (slipped(self._z, way, elastic) - self._z) / way
+            stiffness = np.diag(h * h * (share * slope / slips).sum(axis=0))
+            before = h * share * self._z.sum(axis=0)
+            v, p, held = resolve(A + stiffness, c - before, passive, v, p)
+        spring = share * (self._z + slope * (h * v / slips)).sum(axis=0)
+        self._p = p
+        return _Dissipation(p / h - spring - f.viscous * v - self._offset, v, held)
 
     def _diverged(self, state: Array) -> SimulationError:
         name = self.robot.joint_names[int(np.flatnonzero(~np.isfinite(state))[0])]

@@ -266,6 +266,7 @@ class LiveArm:
         if not self._follower.moving(self.time):
             self._send()
         desired = self._follower.sample(self.time)
+        self._known.follow(desired.q)
         reference = Reference(desired.q, desired.qd, self._known.feedforward(*desired))
         self._drive(reference, measured)
         return reference

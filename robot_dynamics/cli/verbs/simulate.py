@@ -239,6 +239,7 @@ def controller(model: Model, mode: str) -> Controller:
     law, limit = MODES[mode].effort, effort_limits(model.dynamics.robot)
 
     def command(_t: float, desired: State, measured: Measured) -> Array:
+        model.follow(desired.q)
         reference = Reference(desired.q, desired.qd, model.feedforward(*desired))
         return saturate(law(model, reference, measured), limit).tau
 

@@ -42,6 +42,7 @@ class DesiredMotion:
     def forget(self) -> None:
         """Forget the last state, so that the next efforts do not fade."""
         self._state: State | None = None  # state of `rows`
+        self._model.forget()
         self._terms = self._arm.base
 
     def use(self, fade: float) -> None:
@@ -65,6 +66,7 @@ class DesiredMotion:
         changed, fade = self._model is not before, self._fade
         if state is self._state and not changed and not fade.active:
             return self.rows
+        self._model.follow(state.q)
         tau = self._model.feedforward(*state)
         if changed and self._terms is not self._arm.base:
             self._terms = self._arm.base

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.control import Actuators, Friction
-from robot_dynamics.control.friction import DEFAULT_WIDTH
+from robot_dynamics.control.friction import DEFAULT_SLIP, DEFAULT_WIDTH
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.load_messages import LARGEST
@@ -115,6 +115,21 @@ class FrictionParameters:
     width: float = parameter(
         0.0, "friction_width of this joint, rad/s or m/s; 0 for the common one", low=0.0, high=10.0
     )
+    memory: float = parameter(
+        0.0, "Part of dry friction that remembers the way of the joint", low=0.0, high=1.0
+    )
+    slip: float = parameter(
+        DEFAULT_SLIP,
+        "Way on which the part with memory builds up, rad or m",
+        low=1e-9,
+        high=10.0,
+    )
+    slip_ratio: float = parameter(
+        1.0, "Ratio of the slip distances of neighbouring elements", low=1.0, high=100.0
+    )
+    elastic: float = parameter(
+        1.0, "Part of dry friction up to which an element is a spring", low=0.0, high=1.0
+    )
 
 
 @dataclass(frozen=True)
@@ -179,8 +194,9 @@ class DriveParameters:
         )
         sliding = np.where(coulomb < 0.0, urdf.coulomb, coulomb)
         rest = {
-            k: np.array([getattr(v, k) for v in given])
-            for k in ("stiction", "stribeck", "load", "offset", "width")
+            field.name: np.array([getattr(v, field.name) for v in given])
+            for field in fields(Friction)
+            if field.name not in ("viscous", "coulomb")
         }
         rest["stiction"] = np.maximum(rest["stiction"], -sliding)
         return Friction(np.where(viscous < 0.0, urdf.viscous, viscous), sliding, **rest)

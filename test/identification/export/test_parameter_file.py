@@ -33,3 +33,24 @@ def test_thresholds_of_external_efforts_are_five_deviations_and_a_hundredth_of_t
     limits = {"joint_1": {"external_effort": 5.0}, "joint_2": {"external_effort": 6.173}}
     assert own == {"limits": limits}
     np.testing.assert_array_equal(read_parameters(path, robot).rotor_inertia, 0.0)
+
+
+def test_friction_with_memory_is_read_as_it_was_written_and_older_files_have_none(tmp_path):
+    robot, path = read_urdf(find_robot("planar_2r")), tmp_path / "drives.yaml"
+    friction = Friction(
+        np.array([1.0, 2.0]), np.array([3.0, 4.0]),
+        memory=np.array([0.75, 0.0]), slip=np.array([2e-3, 1e-3]), slip_ratio=4.0, elastic=0.5,
+    )  # fmt: skip
+    write_parameters(path, robot, Drives(friction, np.zeros(2)))
+    again = read_parameters(path, robot).friction
+    for name in ("memory", "slip", "slip_ratio", "elastic"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(friction, name))
+    new = ("memory", "slip", "slip_ratio", "elastic")
+    content = yaml.safe_load(path.read_text())
+    for own in content["/**"]["ros__parameters"]["friction"].values():
+        for name in new:
+            del own[name]
+    path.write_text(yaml.safe_dump(content))
+    older = read_parameters(path, robot).friction
+    assert not older.remembers
+    np.testing.assert_array_equal(older.coulomb, friction.coulomb)
