@@ -28,7 +28,7 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.dynamics.kernels import KERNELS, OF_FREE_BASE, equations_of
+from robot_dynamics.dynamics.kernels import KERNELS, OF_FREE_BASE, OF_JOINTS, equations_of
 from robot_dynamics.dynamics.moving_base import MOVED
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import (
@@ -60,7 +60,8 @@ def solo(base="floating"):
 def kernels_of(robot):
     coupled = len(robot.moving_joints) != robot.dof
     names = [name for name in KERNELS if not (coupled and name == "forward_articulated")]
-    return [name for name in names if has_free_base(merge_fixed(robot)) or name not in OF_FREE_BASE]
+    refused = OF_JOINTS if has_free_base(merge_fixed(robot)) else OF_JOINTS + OF_FREE_BASE
+    return [name for name in names if name not in refused]
 
 
 WITH_LEGS = [path for path in distinct_examples() if path.stem in ("finger_edu",)]
@@ -174,6 +175,18 @@ def test_kernels_of_a_free_base_refuse_free_joints_elsewhere(name):
         f"kernel '{name}' takes one floating or planar joint, on the root link, which carries all "
         "others; robot 'catch' has throw, puck"
     )
+
+
+@pytest.mark.parametrize("name", OF_JOINTS)
+def test_second_derivatives_refuse_bases_that_move(name):
+    with pytest.raises(ArgumentError) as refused:
+        equations_of(name, merge_fixed(read_urdf(BELOW_THE_ROOT)), "newton_euler")
+    assert str(refused.value) == (
+        f"kernel '{name}' takes no floating or planar joint; robot 'catch' has throw, puck"
+    )
+    with pytest.raises(ArgumentError) as refused:
+        Dynamics(read_urdf(find_robot("planar_2r")), base="moving").kernel(name)
+    assert str(refused.value) == f"kernel '{name}' takes no moving base; make Dynamics(robot)"
 
 
 # -- a base with a given motion ---------------------------------------------------------------
