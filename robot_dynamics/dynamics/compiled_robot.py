@@ -238,7 +238,9 @@ class CompiledRobot:
 
     # -- functions of array libraries ---------------------------------------------------------
 
-    def as_casadi(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Any:
+    def as_casadi(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY
+    ) -> Callable[..., Any]:
         """Return a kernel as a `casadi.Function` of column vectors: SX, MX, DM or numbers.
 
         Args:
@@ -249,7 +251,8 @@ class CompiledRobot:
             MissingPackageError: If CasADi is not installed.
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
-        return self._function("casadi", name, variant)
+        made: Callable[..., Any] = self._function("casadi", name, variant)
+        return made
 
     def as_jax(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Callable[..., Any]:
         """Return a kernel as a function of JAX: arrays of shape (..., n), jit, vmap and grad.

@@ -126,7 +126,7 @@ def _rows(name: str, values: npt.ArrayLike, *shape: int) -> Array:
 
 
 def _moving_type(k: int, name: JointType | str) -> JointType:
-    moving = [kind for kind in JointType if kind is not JointType.FIXED]
+    moving = [kind for kind in JointType if kind is not JointType.FIXED and not kind.free]
     for kind in moving:
         if name in (kind, kind.value):
             return kind

@@ -110,7 +110,8 @@ class Table(Value):
         if not self.rows:
             raise ArgumentError("a Denavit-Hartenberg table without rows; give one row per joint")
         for i, row in enumerate(self.rows, start=1):
-            if not isinstance(row.type, JointType) or row.type is JointType.FIXED:
+            known = isinstance(row.type, JointType) and not row.type.free
+            if not known or row.type is JointType.FIXED:
                 raise RobotError(
                     f"row {i} of the Denavit-Hartenberg table has a joint of type {row.type}; "
                     "make it revolute, continuous or prismatic"

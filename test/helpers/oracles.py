@@ -151,7 +151,8 @@ class PinModel:
         """Centre of mass of all links but the root, and its Jacobian."""
         x = self.positions(q)
         centre = self.pin.centerOfMass(self.model, self.data, x).copy()
-        return centre, self.pin.jacobianCenterOfMass(self.model, self.data, x) @ self.E
+        jacobian = self.pin.jacobianCenterOfMass(self.model, self.data, x)
+        return centre, jacobian.reshape(3, self.model.nv) @ self.E  # a vector for a single joint
 
     def centroidal_matrix(self, q):
         """Momentum about the centre of mass for unit velocities, linear over angular, (6, n)."""

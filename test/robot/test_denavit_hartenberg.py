@@ -358,3 +358,11 @@ def test_the_page_on_tables_prints_what_it_says(capsys):
         assert comment in printed
     expected = scope["arm"].inverse([0.3, 0.9], [0.7, -1.1], [1.5, -0.4])
     assert_allclose(scope["formula"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [JointType.FIXED, JointType.FLOATING, JointType.PLANAR])
+def test_a_row_is_one_joint_that_moves(kind):
+    assert refusal(lambda: Table((DHRow(kind, 1.0, 0.0, 0.0, 0.0),)), RobotError) == (
+        f"row 1 of the Denavit-Hartenberg table has a joint of type {kind}; make it revolute, "
+        "continuous or prismatic"
+    )
