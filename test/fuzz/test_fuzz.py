@@ -13,8 +13,8 @@ FOLDER = Path(__file__).parent
 NEEDS = {"fuzz_viewer_socket.py": "viser", "fuzz_topics.py": "rclpy"}
 """Modules that a script needs instead of pinocchio."""
 
-SLOW = {"fuzz_names.py"}
-"""Scripts of which one trial takes long."""
+SLOW = {"fuzz_names.py", "fuzz_files.py", "fuzz_topics.py", "fuzz_viewer_socket.py"}
+"""Scripts that start slowly, or of which one trial takes long."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the timers of POSIX")

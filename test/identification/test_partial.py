@@ -86,6 +86,7 @@ def test_too_few_poses_are_refused_with_advice():
         identify_gravity(ARM.urdf, poses(3))
 
 
+@pytest.mark.thorough
 def test_sweeps_of_single_joints_give_their_friction_whatever_the_bodies_of_the_urdf():
     found = identify_friction(ARM.urdf, sweeps())
     qd = np.linspace(-1.0, 1.0, 50)[:, None] * np.ones(N)

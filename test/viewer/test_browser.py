@@ -295,6 +295,7 @@ def test_text_of_others_does_not_run_in_the_page(browser, free_port):
     assert [url for url in requests if not url.startswith((page.address, "data:", "blob:"))] == []
 
 
+@pytest.mark.thorough
 def test_page_works_after_a_reload_and_reconnects_with_its_token(view, tab):
     tab.reload()
     tab.get_by_role("button", name="reset").wait_for()
