@@ -20,6 +20,7 @@ from agreement import (
     variant_of,
 )
 from oracles import (
+    characteristic_examples,
     distinct_examples,
     example_robot,
     examples,
@@ -67,8 +68,17 @@ def kernels_of(robot):
 WITH_LEGS = [path for path in distinct_examples() if path.stem in ("finger_edu",)]
 
 
-@pytest.mark.parametrize("kind", BASES)
-@pytest.mark.parametrize("path", examples(WITH_LEGS))  # those that are short
+def on_every_base():
+    """Every example on a floating base, and one of each arrangement on a planar one."""
+    for kind in BASES:
+        for example in examples(
+            WITH_LEGS, None if kind == "floating" else characteristic_examples()
+        ):
+            (path,) = example.values
+            yield pytest.param(path, kind, id=f"{example.id}-{kind}", marks=example.marks)
+
+
+@pytest.mark.parametrize(("path", "kind"), list(on_every_base()))
 def test_every_kernel_of_every_example_on_a_free_base_agrees(path, kind):
     robot = on_base(example_robot(path), kind)
     singular = Dynamics(robot)._inertialess
