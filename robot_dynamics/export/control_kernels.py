@@ -197,7 +197,7 @@ class SymbolicTask:
     Args:
         arm: Equations of the arm with its hand.
         projector: One of `task_space.PROJECTORS`.
-        inputs: See `task_space.input_shapes`.
+        inputs: See `task_space.input_shapes`, and its further ones.
 
     Attributes:
         results: Of the law, besides its effort.
@@ -357,7 +357,7 @@ class ControlKernels:
             reference = Reference(*measured, measured.qd, task)
             return {"asked": TASK_MODES[mode].asked(model, reference, measured), **task.results}
 
-        shapes = dict(task_space.input_shapes(self.robot.dof))
+        shapes = {**task_space.input_shapes(self.robot.dof), **task_space.RETURN_SHAPES}
         del shapes["rotor"]  # one of the drives
         return equations, {**shapes, **self._model_shapes}
 

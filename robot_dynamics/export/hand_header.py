@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control import target_motion, task
-from robot_dynamics.control.task_settings import ROUND_OFF, HandMobility, TaskSettings
+from robot_dynamics.control.task_settings import MOST_DAMPING, ROUND_OFF, HandMobility, TaskSettings
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.control_kernels import hand_frame, payload_frame
 from robot_dynamics.export.literals import number, text, vector
@@ -80,6 +80,7 @@ constexpr double TASK_SETTLING = {number(usual.settling)};
 constexpr Six TASK_LARGEST_ERROR = {vector(usual.largest_error)};
 constexpr std::array<double, 2> TASK_SPEED = {vector(usual.speed)};
 constexpr std::array<double, 2> TASK_ACCELERATION = {vector(usual.acceleration)};
+constexpr double MOST_DAMPING = {number(MOST_DAMPING)};
 constexpr double MATRIX_ROUND_OFF = {number(ROUND_OFF)};
 
 /// Motion of the target, and what the task does with it; times in s.
@@ -91,6 +92,10 @@ constexpr double TARGET_LATE = {number(target_motion.LATE)};
 constexpr double WRENCH_RAMP = {number(task.WRENCH_RAMP_S)};
 constexpr double STIFFER = {number(task.STIFFER)};
 constexpr double LEAD = {number(task.LEAD)};
+constexpr double JOINT_SHARE = {number(task.JOINT_SHARE)};
+constexpr double STEEPNESS_TIME = {number(task.STEEPNESS_S)};
+constexpr double STEEPER = {number(task.STEEPER)};
+constexpr double RESTING = {number(task.RESTING)};
 
 }}  // namespace {package}
 

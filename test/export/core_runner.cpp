@@ -63,6 +63,7 @@ Settings settings()
   }
   read(t.free_axis.data(), t.free_axis.size());
   read(t.numbers.data(), t.numbers.size());
+  read(t.returning.data(), t.returning.size());
   read(t.speed.data(), t.speed.size());
   read(t.acceleration.data(), t.acceleration.size());
   return s;

@@ -68,6 +68,7 @@ int main()
       print(s.held);
       print(s.free_axis);
       print(s.numbers);
+      print(s.returning);
       print(s.speed);
       print(s.acceleration);
       std::printf("%d %.17g\n", s.in_frame ? 1 : 0, s.share);

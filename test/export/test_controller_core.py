@@ -134,7 +134,7 @@ class Core:
 def packed_task(task, model, settings):
     """Settings of the hand in the order of the runner; zeros without a task."""
     if task is None:
-        return np.zeros(1 + 24 + 108 + 12)
+        return np.zeros(1 + 24 + 108 + 15)
     share = task.share(settings, model.fastest)
     x = task.mobility.constants(settings, model.bandwidth, model.fastest, share)
     names = ["largest", "selection", "held", "root", "damping", "mobility", "free_axis", "numbers"]
@@ -143,6 +143,7 @@ def packed_task(task, model, settings):
             [settings.axes == FRAME],
             settings.stiffness.diagonal(),
             *(np.ravel(x[name]) for name in names),
+            task.mobility.returning(settings, model.fastest, share),
             settings.speed,
             settings.acceleration,
         ]
@@ -630,16 +631,19 @@ class Arm:
         model = replace(self.pair.model, friction=None, rotor_inertia=None, bandwidth=8.0)
         self.pair.change(model, replace(self.pair.settings, **settings))
         self.dynamics, self.now = model.dynamics, 10.0
+        self._uneven = np.random.default_rng(9)
         self.q, self.qd = middle_of(robot) + 0.3, np.zeros(robot.dof)
 
     def go(self, cycles, push=0.0):
         """Move on while efforts push the joints from outside."""
         for _ in range(cycles):
-            self.now += 0.002
+            # Uneven: with as many steps up as down, round-off decides whether a target rests
+            step = 0.002 * self._uneven.uniform(0.9, 1.1)
+            self.now += step
             self.pair.update(self.q.copy(), self.qd.copy(), self.now)
             tau = self.pair.expected[-1][0].tau + push
-            self.qd = self.qd + 0.002 * self.dynamics.forward(self.q, self.qd, tau)
-            self.q = self.q + 0.002 * self.qd
+            self.qd = self.qd + step * self.dynamics.forward(self.q, self.qd, tau)
+            self.q = self.q + step * self.qd
 
     @property
     def status(self):
@@ -682,6 +686,7 @@ def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
                 of_task=replace(
                     usual, axes=axes, stiffness=ratio * usual.stiffness, free_axis=axis,
                     damping_ratio=float(rng.uniform(0.3, 1.0)),
+                    speed=tuple(rng.uniform(0.02, 1.0, 2)),
                 )
             )  # fmt: skip
         elif event < 0.65:
@@ -704,6 +709,39 @@ def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
     pair.compare()
     assert {Status.TRACKING, Status.HOLDING} <= seen
     assert most > 0.1
+
+
+def test_a_pushed_hand_returns_as_by_the_python_controller(exported):
+    arm = Arm(exported, "cartesian_impedance")
+    pair = arm.pair
+    pair.change(of_task=replace(pair.of_task, speed=(0.05, 0.1)))
+    arm.go(150)
+    assert arm.status is Status.HOLDING
+    J = arm.dynamics.jacobian(arm.q, pair.task.hand)
+    arm.go(150, push=J.T @ [0.0, 0.0, 60.0, 0.0, 0.0, 0.0])
+    speeds = []
+    for _ in range(300):
+        arm.go(1)
+        speeds.append(np.linalg.norm((arm.dynamics.jacobian(arm.q, pair.task.hand) @ arm.qd)[:3]))
+    pair.compare()
+    # Without the bound it would be 0.5 m/s; the spring never pulls less than half
+    # Once the hand has turned round; without the bound it would be far faster
+    np.testing.assert_allclose(max(speeds[70:]), 0.05, rtol=0.02)
+
+
+def test_a_target_slows_down_before_a_stretched_pose_as_by_the_python_controller(exported):
+    arm = Arm(exported, "cartesian_impedance", reference_timeout=1.0)
+    pair = arm.pair
+    pair.change(of_task=replace(pair.of_task, speed=(2.0, 3.0), acceleration=(10.0, 10.0)))
+    arm.go(150)
+    here = pair.task.pose(pair.model, arm.q).translation
+    out, slowed = np.array([*here[:2], 0.0, 0.0, 0.0, 0.0]) / np.linalg.norm(here[:2]), False
+    for _ in range(60):
+        pair.target(TWIST, 2.0 * out, None, 0.3, arm.now)
+        arm.go(10)
+        slowed |= pair.task.target._speed[0] < 2.0
+    pair.compare()
+    assert slowed
 
 
 USUAL = [("stop", "cartesian_impedance"), ("float", "feedforward"), ("retreat", "feedforward")]

@@ -114,6 +114,7 @@ def test_settings_equal_those_of_the_nodes(arm, program):
             x["root"] @ x["root"].T,
             *(x[k] for k in ("damping", "mobility", "largest", "selection", "held")),
             *(x[k] for k in ("free_axis", "numbers")),
+            arm.mobility.returning(settings, fastest, share),
             *(settings.speed, settings.acceleration, [settings.axes == FRAME, share]),
         ]
         found = np.array(line.split(), dtype=float)

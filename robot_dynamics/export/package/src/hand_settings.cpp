@@ -256,7 +256,8 @@ TaskSettings hand_settings(const HandParameters & given, double bandwidth, doubl
     s.stiffness[i] = stiffness[7 * i];
   }
   s.root = root_of(stiffness);
-  const double share = s.share = std::min(1.0, fastest / fastest_mode(s.root));
+  const double own = fastest_mode(s.root);
+  const double share = s.share = std::min(1.0, fastest / own);
   for (double & x : s.root) {
     x *= share;
   }
@@ -302,6 +303,8 @@ TaskSettings hand_settings(const HandParameters & given, double bandwidth, doubl
   s.numbers = {
     {ratio, HAND_HEAVIEST, HAND_LENGTH, std::min(given.posture_frequency, fastest),
      std::min(given.settling, fastest)}};
+  s.returning = {
+    {s.speed[0], s.speed[1], std::min(std::max(fastest / (share * own), 1.0), MOST_DAMPING)}};
   return s;
 }
 

@@ -87,21 +87,30 @@ bool operator==(const TaskSettings & a, const TaskSettings & b)
   return a.in_frame == b.in_frame && a.stiffness == b.stiffness && a.root == b.root &&
          a.damping == b.damping && a.mobility == b.mobility && a.largest == b.largest &&
          a.selection == b.selection && a.held == b.held && a.free_axis == b.free_axis &&
-         a.numbers == b.numbers && a.speed == b.speed && a.acceleration == b.acceleration;
+         a.numbers == b.numbers && a.returning == b.returning && a.speed == b.speed &&
+         a.acceleration == b.acceleration;
 }
 
 // -- motion of the target ------------------------------------------------------------------------
 
 void TargetMotion::use(const TaskSettings & settings)
 {
-  speed_ = settings.speed;
+  most_ = speed_ = settings.speed;
   largest_ = settings.acceleration;
+}
+
+void TargetMotion::slow_down(const std::array<double, 2> & speed)
+{
+  for (std::size_t k = 0; k < 2; ++k) {
+    speed_[k] = std::min(most_[k], speed[k]);
+  }
 }
 
 void TargetMotion::begin(const Pose & pose)
 {
   const TargetMotion before = *this;
   *this = TargetMotion();
+  most_ = before.most_;
   speed_ = before.speed_;
   largest_ = before.largest_;
   pose_ = goal_ = pose;
@@ -284,7 +293,44 @@ void Task::step(double now, bool may_move, bool may_push)
   } else {
     lead();
   }
+  target_.slow_down(attainable(dt));
   target_.step(dt);
+}
+
+std::array<double, 2> Task::attainable(double dt)
+{
+  // One that leaves a stretched pose asks for less and less joint speed, and is free
+  constexpr std::array<double, 2> UNBOUNDED = {{EVER, EVER}};
+  const Six & twist = target_.twist();
+  std::array<double, 2> speeds{};
+  double part = 0.0;
+  bool moves = false;
+  for (std::size_t k = 0; k < 2; ++k) {
+    speeds[k] = std::hypot(twist[3 * k], twist[3 * k + 1], twist[3 * k + 2]);
+    part = std::max(part, speeds[k] / settings_.speed[k]);
+    moves = moves || speeds[k] > RESTING * settings_.speed[k];
+  }
+  if (!moves) {
+    steepness_ = -1.0;
+    return UNBOUNDED;
+  }
+  double share = 0.0;
+  for (std::size_t i = 0; i < N; ++i) {
+    share = std::max(share, std::abs(velocity_[i]) / (JOINT_SHARE * VELOCITY[i]));
+  }
+  const double steepness = share / part;
+  const double before = steepness_ < 0.0 ? steepness : steepness_;
+  steepness_ = before + std::min(dt / STEEPNESS_TIME, 1.0) * (steepness - before);
+  if (steepness <= STEEPER * before) {
+    return UNBOUNDED;
+  }
+  std::array<double, 2> found = UNBOUNDED;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (speeds[k] > RESTING * settings_.speed[k]) {
+      found[k] = speeds[k] / std::max(share, RESTING);
+    }
+  }
+  return found;
 }
 
 void Task::lead()
@@ -346,8 +392,8 @@ void Task::effort(
     mode, q.data(), qd.data(), target_.pose().rotation.data(), target_.pose().position.data(),
     target_.twist().data(), target_.acceleration().data(), exerted_.data(), axes.data(),
     s.root.data(), s.damping.data(), s.mobility.data(), s.largest.data(), s.selection.data(),
-    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), payload, gravity, drives,
-    tuning, asked.data(), velocity_.data(), error_.data(), &singularity_);
+    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), s.returning.data(),
+    payload, gravity, drives, tuning, asked.data(), velocity_.data(), error_.data(), &singularity_);
   has_last_ = true;
 }
 

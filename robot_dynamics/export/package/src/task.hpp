@@ -42,6 +42,7 @@ struct TaskSettings
   Six held{};
   std::array<double, 3> free_axis{};
   std::array<double, 5> numbers{};
+  std::array<double, 3> returning{};     // see `ReturnNumbers`
   std::array<double, 2> speed{};         // m/s and rad/s
   std::array<double, 2> acceleration{};  // m/s^2 and rad/s^2
   double share = 1.0;                    // of its natural frequencies that the stiffness has
@@ -73,6 +74,10 @@ class TargetMotion
 {
 public:
   void use(const TaskSettings & settings);
+
+  /// Move no faster than some speeds, m/s and rad/s, until the next call.
+  void slow_down(const std::array<double, 2> & speed);
+
   void begin(const Pose & pose);
   void aim(const Pose & pose, double now);
   void drive(const Six & twist);
@@ -91,6 +96,7 @@ private:
   Six acceleration_{};
   Six flow_{};   // twist of the goal
   Six asked_{};  // in place of a goal
+  std::array<double, 2> most_{};  // speed
   std::array<double, 2> speed_{};
   std::array<double, 2> largest_{};  // acceleration
   std::array<double, 2> braking_{};  // that of the present stop
@@ -147,6 +153,7 @@ public:
 private:
   bool behind(std::size_t direction, double share) const;
   void lead();
+  std::array<double, 2> attainable(double dt);
   Six within_lead(const Six & twist) const;
 
   TaskSettings settings_;
@@ -154,6 +161,7 @@ private:
   bool has_posture_ = false;
   Vector posture_{};
   Vector velocity_{};
+  double steepness_ = -1.0;  // joint speed per speed of the target, smoothed; negative at rest
   bool has_last_ = false;
   Six error_{};
   double singularity_ = 0.0;
