@@ -197,7 +197,7 @@ class SymbolicTask:
     Args:
         arm: Equations of the arm with its hand.
         projector: One of `task_space.PROJECTORS`.
-        inputs: See `task_space.input_shapes`.
+        inputs: See `task_space.input_shapes`, and its further ones.
 
     Attributes:
         results: Of the law, besides its effort.
@@ -270,6 +270,7 @@ class ControlKernels:
             add(f"law_{name}", *self._law(name))
         for name in TASK_MODES:
             add(f"task_{name}", *self._task_law(name))
+        add("wrench_effort", *self._wrench_effort())
         add("floating", *self._floating())
         add("observer", *self._observer())
         found["target_motion"] = target_motion.program()
@@ -357,9 +358,23 @@ class ControlKernels:
             reference = Reference(*measured, measured.qd, task)
             return {"asked": TASK_MODES[mode].asked(model, reference, measured), **task.results}
 
-        shapes = dict(task_space.input_shapes(self.robot.dof))
+        shapes = {
+            **task_space.input_shapes(self.robot.dof),
+            **task_space.RETURN_SHAPES,
+            **task_space.FEEDBACK_SHAPES,
+        }
         del shapes["rotor"]  # one of the drives
         return equations, {**shapes, **self._model_shapes}
+
+    def _wrench_effort(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Efforts by which the hand exerts a wrench; see `Task.wrench_effort`."""
+
+        def equations(q: Array, wrench: Array, axes: Array, held: Array) -> dict[str, Array]:
+            exerted = held.reshape(2, 3) * (wrench.reshape(2, 3) @ axes)
+            return {"effort": self._arm.jacobian(q).T @ (exerted @ axes.T).ravel()}
+
+        shapes = task_space.input_shapes(self.robot.dof)
+        return equations, {name: shapes[name] for name in ("q", "wrench", "axes", "held")}
 
     def _observer(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
         """External efforts since the last state."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control import target_motion, task
-from robot_dynamics.control.task_settings import ROUND_OFF, HandMobility, TaskSettings
+from robot_dynamics.control.task_settings import (
+    MOST_DAMPING,
+    ROUND_OFF,
+    SMOOTHING,
+    ForceFeedback,
+    HandMobility,
+    TaskSettings,
+)
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.control_kernels import hand_frame, payload_frame
 from robot_dynamics.export.literals import number, text, vector
@@ -35,6 +42,11 @@ def hand_hpp(
     frames = ",\n".join(f"  {text(frame)}" for frame in robot.frame_names)
     chosen = hand is not None or endpoint is not None or payload_frame(robot) is not None
     rows = ",\n".join(f"  {vector(A[np.triu_indices(6)])}" for A in mobility.mobilities)
+    tree = merge_fixed(robot)
+    own = tree.frame(name).link
+    fixed = ", ".join(
+        "true" if tree.frame(frame).link == own else "false" for frame in robot.frame_names
+    )
     within = ", ".join("true" if x else "false" for x in mobility.within)
     return f"""// Constants of the hand {comment(name)}
 #ifndef {package}_HAND_HPP_
@@ -56,11 +68,12 @@ using SixBySix = std::array<double, 36>;
 constexpr std::array<const char *, {len(robot.frame_names)}> FRAMES = {{{{
 {frames}}}}};
 
-/// The hand, its place among them, and whether it is the only one.
+/// The hand, its place among them, which of them are fixed to it, and whether it is the only one.
 constexpr const char * HAND = {text(name)};
 constexpr std::size_t HAND_FRAME = {robot.frame_names.index(name)};
+constexpr std::array<bool, {len(robot.frame_names)}> FIXED_TO_HAND = {{{{{fixed}}}}};
 constexpr bool HAS_HAND = {"true" if chosen else "false"};
-constexpr const char * TIPS = {text(", ".join(merge_fixed(robot).tips))};
+constexpr const char * TIPS = {text(", ".join(tree.tips))};
 constexpr const char * PROJECTOR = {text(projector)};
 
 /// Usual apparent masses, kg and kg m^2; directions that the arm moves; see `HandMobility`.
@@ -80,6 +93,12 @@ constexpr double TASK_SETTLING = {number(usual.settling)};
 constexpr Six TASK_LARGEST_ERROR = {vector(usual.largest_error)};
 constexpr std::array<double, 2> TASK_SPEED = {vector(usual.speed)};
 constexpr std::array<double, 2> TASK_ACCELERATION = {vector(usual.acceleration)};
+constexpr double FORCE_PROPORTIONAL = {number(ForceFeedback.proportional)};
+constexpr double FORCE_INTEGRAL = {number(ForceFeedback.integral)};
+constexpr std::array<double, 2> FORCE_LARGEST = {vector(ForceFeedback.largest)};
+constexpr double FORCE_TIMEOUT = {number(ForceFeedback.timeout)};
+constexpr double FORCE_SMOOTHING = {number(SMOOTHING)};
+constexpr double MOST_DAMPING = {number(MOST_DAMPING)};
 constexpr double MATRIX_ROUND_OFF = {number(ROUND_OFF)};
 
 /// Motion of the target, and what the task does with it; times in s.
@@ -91,6 +110,10 @@ constexpr double TARGET_LATE = {number(target_motion.LATE)};
 constexpr double WRENCH_RAMP = {number(task.WRENCH_RAMP_S)};
 constexpr double STIFFER = {number(task.STIFFER)};
 constexpr double LEAD = {number(task.LEAD)};
+constexpr double JOINT_SHARE = {number(task.JOINT_SHARE)};
+constexpr double STEEPNESS_TIME = {number(task.STEEPNESS_S)};
+constexpr double STEEPER = {number(task.STEEPER)};
+constexpr double RESTING = {number(task.RESTING)};
 
 }}  // namespace {package}
 

@@ -63,6 +63,10 @@ Settings settings()
   }
   read(t.free_axis.data(), t.free_axis.size());
   read(t.numbers.data(), t.numbers.size());
+  read(t.returning.data(), t.returning.size());
+  t.feels = number() > 0.5;
+  read(t.feedback.data(), t.feedback.size());
+  t.feel_timeout = number();
   read(t.speed.data(), t.speed.size());
   read(t.acceleration.data(), t.acceleration.size());
   return s;
@@ -132,6 +136,12 @@ int main()
       core.set_target(t, now);
     } else if (code == 7.0) {
       core.stop_hand();
+    } else if (code == 8.0) {
+      const double now = number();
+      const auto frame = static_cast<std::size_t>(number());
+      Six wrench;
+      read(wrench.data(), 6);
+      core.feel(exerted_wrench(wrench, frame), now);
     }
   }
   return std::fflush(stdout);

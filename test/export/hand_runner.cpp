@@ -43,10 +43,10 @@ int main()
     double bandwidth = 0.0;
     double fastest = 0.0;
     in >> bandwidth >> fastest >> given.axes >> given.damping_ratio >> given.posture_frequency >>
-      given.settling;
+      given.settling >> given.force_feedback >> given.force_proportional >> given.force_integral;
     for (std::vector<double> * to :
          {&given.stiffness, &given.damping, &given.inertia, &given.largest_error,
-          &given.free_axis, &given.speed, &given.acceleration}) {
+          &given.free_axis, &given.speed, &given.acceleration, &given.force_largest}) {
       list(in, *to);
     }
     list(in, given.controlled);
@@ -68,6 +68,8 @@ int main()
       print(s.held);
       print(s.free_axis);
       print(s.numbers);
+      print(s.returning);
+      print(s.feedback);
       print(s.speed);
       print(s.acceleration);
       std::printf("%d %.17g\n", s.in_frame ? 1 : 0, s.share);

@@ -187,6 +187,7 @@ class Hand:
         self.pose_out = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")
         self.twist_out = peer.publisher(TwistStamped, f"/{CONTROLLER}/target_twist")
         self.wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/target_wrench")
+        self.felt_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/force_torque")
         self.push_out = peer.publisher(Float64MultiArray, "/push")
 
     def at(self):
@@ -296,6 +297,33 @@ def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
     hand.says("target_pose is published by /peer and /peer: the hand follows none of them ")
     peer.node.destroy_publisher(other)
     hand.says("target_pose has one publisher and is followed again")
+
+    # Force feedback, and a force that the joints cannot bear
+    answer = peer.set_parameter(CONTROLLER, "task.force_proportional", 1.9)
+    assert not answer.successful
+    assert answer.reason == (
+        "task.force_proportional is 1.9 and integral 0.25, with which a stiff contact oscillates; "
+        "keep 0.5 proportional + integral below 1"
+    )
+    directions = ["motion", "free", "force", "free", "free", "free"]
+    assert peer.set_parameter(CONTROLLER, "task.controlled", directions).successful
+    assert peer.set_parameter(CONTROLLER, "task.force_feedback", True).successful
+    chain.sees("no force_torque for 0.1 s: the hand presses without feedback")
+    felt = WrenchStamped()
+    hand.says(
+        "force_torque comes: the force is controlled by it", lambda: hand.felt_out.publish(felt)
+    )
+    hand.says("no force_torque for 0.1 s: the hand presses without feedback")
+    felt.header.frame_id = "link_1"
+    hand.says(
+        "force_torque is ignored: frame 'link_1' moves against '",
+        lambda: hand.felt_out.publish(felt),
+    )
+    wrench.wrench.force.y, wrench.wrench.force.z = 0.0, -1e4
+    hand.says(
+        "target_wrench is ignored: with gravity it takes ", lambda: hand.wrench_out.publish(wrench)
+    )
+    assert " % of it is the most" in chain.log.split("with gravity it takes ")[1].splitlines()[0]
 
 
 @pytest.fixture(scope="module")

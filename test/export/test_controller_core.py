@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control import (
     MODES,
     Controller,
@@ -34,7 +35,7 @@ from robot_dynamics.control.limits import velocity_limits
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import FRAME
+from robot_dynamics.control.task_settings import FRAME, ForceFeedback
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import (
     ControlKernels,
@@ -49,7 +50,9 @@ from robot_dynamics.identification import Drives
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Inertia, Pose
+from robot_dynamics.statics.hand_statics import moved_wrench
 
 pytestmark = pytest.mark.skipif(
     shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
@@ -134,7 +137,7 @@ class Core:
 def packed_task(task, model, settings):
     """Settings of the hand in the order of the runner; zeros without a task."""
     if task is None:
-        return np.zeros(1 + 24 + 108 + 12)
+        return np.zeros(1 + 24 + 108 + 15 + 9)
     share = task.share(settings, model.fastest)
     x = task.mobility.constants(settings, model.bandwidth, model.fastest, share)
     names = ["largest", "selection", "held", "root", "damping", "mobility", "free_axis", "numbers"]
@@ -143,6 +146,10 @@ def packed_task(task, model, settings):
             [settings.axes == FRAME],
             settings.stiffness.diagonal(),
             *(np.ravel(x[name]) for name in names),
+            task.mobility.returning(settings, model.fastest, share),
+            [settings.feedback is not None],
+            task.mobility.feedback(settings, model.bandwidth),
+            [0.1 if settings.feedback is None else settings.feedback.timeout],
             settings.speed,
             settings.acceleration,
         ]
@@ -240,6 +247,14 @@ class Pair:
             (self.task.drive if kind == TWIST else self.task.exert)(turned, now, lasts)
         index = len(names) if frame is None else names.index(frame)
         self.core.ask(6, now, kind, index, given.rotation, given.translation, numbers, lasts)
+
+    def feel(self, wrench, frame, now):
+        """Send a wrench of the surroundings on the hand, measured in a frame of its link."""
+        tree = merge_fixed(self.robot)
+        own, sensor = tree.frame(self.task.hand), tree.frame(frame)
+        if self.task.settings.feedback is not None:
+            self.task.feel(-moved_wrench(own.pose.inverse() @ sensor.pose, wrench), now)
+            self.core.ask(8, now, self.robot.frame_names.index(frame), wrench)
 
     def carry(self, body, gravity):
         if self.endpoint is not None:
@@ -630,16 +645,19 @@ class Arm:
         model = replace(self.pair.model, friction=None, rotor_inertia=None, bandwidth=8.0)
         self.pair.change(model, replace(self.pair.settings, **settings))
         self.dynamics, self.now = model.dynamics, 10.0
+        self._uneven = np.random.default_rng(9)
         self.q, self.qd = middle_of(robot) + 0.3, np.zeros(robot.dof)
 
     def go(self, cycles, push=0.0):
         """Move on while efforts push the joints from outside."""
         for _ in range(cycles):
-            self.now += 0.002
+            # Uneven: with as many steps up as down, round-off decides whether a target rests
+            step = 0.002 * self._uneven.uniform(0.9, 1.1)
+            self.now += step
             self.pair.update(self.q.copy(), self.qd.copy(), self.now)
             tau = self.pair.expected[-1][0].tau + push
-            self.qd = self.qd + 0.002 * self.dynamics.forward(self.q, self.qd, tau)
-            self.q = self.q + 0.002 * self.qd
+            self.qd = self.qd + step * self.dynamics.forward(self.q, self.qd, tau)
+            self.q = self.q + step * self.qd
 
     @property
     def status(self):
@@ -682,6 +700,7 @@ def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
                 of_task=replace(
                     usual, axes=axes, stiffness=ratio * usual.stiffness, free_axis=axis,
                     damping_ratio=float(rng.uniform(0.3, 1.0)),
+                    speed=tuple(rng.uniform(0.02, 1.0, 2)),
                 )
             )  # fmt: skip
         elif event < 0.65:
@@ -703,7 +722,89 @@ def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
         most = max(most, np.abs(pair.task.target.twist).max())
     pair.compare()
     assert {Status.TRACKING, Status.HOLDING} <= seen
+    assert most > 0.05
+
+
+def test_a_pushed_hand_returns_as_by_the_python_controller(exported):
+    arm = Arm(exported, "cartesian_impedance")
+    pair = arm.pair
+    slow = replace(pair.of_task, speed=(0.05, 0.1))
+    pair.change(replace(pair.model, fastest=40.0), of_task=slow)
+    arm.go(150)
+    assert arm.status is Status.HOLDING
+    light = pair.robot.name == "panda"
+    force = np.array([20.0 if light else 0.0, 0.0, 0.0 if light else 40.0, 0.0, 0.0, 0.0])
+    for _ in range(100):
+        arm.go(1, push=arm.dynamics.jacobian(arm.q, pair.task.hand).T @ force)
+    speeds = []
+    for _ in range(300):
+        arm.go(1)
+        speeds.append(np.linalg.norm((arm.dynamics.jacobian(arm.q, pair.task.hand) @ arm.qd)[:3]))
+    pair.compare()
+    assert 0.045 < max(speeds[150:]) < 0.051  # once the hand has turned round
+
+
+def test_a_target_slows_down_before_a_stretched_pose_as_by_the_python_controller(exported):
+    arm = Arm(exported, "cartesian_impedance", reference_timeout=1.0)
+    pair = arm.pair
+    pair.change(of_task=replace(pair.of_task, speed=(2.0, 3.0), acceleration=(10.0, 10.0)))
+    arm.go(150)
+    here = pair.task.pose(pair.model, arm.q).translation
+    out, slowed = np.array([*here[:2], 0.0, 0.0, 0.0, 0.0]) / np.linalg.norm(here[:2]), False
+    for _ in range(60):
+        pair.target(TWIST, 2.0 * out, None, 0.3, arm.now)
+        arm.go(10)
+        slowed |= pair.task.target._speed[0] < 2.0
+    pair.compare()
+    assert slowed
+
+
+@pytest.mark.parametrize(
+    "mode", ["cartesian_impedance", pytest.param("operational_space", marks=pytest.mark.thorough)]
+)
+def test_a_force_is_corrected_as_by_the_python_controller(exported, mode):
+    arm, rng = Arm(exported, mode, reference_timeout=1.0), np.random.default_rng(4)
+    pair = arm.pair
+    tree = merge_fixed(pair.robot)
+    link = tree.frame(pair.task.hand).link
+    frames = [name for name in pair.robot.frame_names if tree.frame(name).link == link]
+    controlled = (*pair.of_task.controlled[:1], "force", *pair.of_task.controlled[2:])
+    without = replace(pair.of_task, controlled=controlled)
+    pair.change(of_task=replace(without, feedback=ForceFeedback(largest=(4.0, 1.0))))
+    arm.go(150)
+    most = 0.0
+    for k in range(90):
+        if k % 6 == 0:
+            wrench = rng.normal(0.0, 5.0, 6)
+            pair.target(WRENCH, wrench, None, 0.3, arm.now)
+        if not 30 <= k < 60:  # longer than the timeout, so that the correction fades
+            pair.feel(rng.normal(0.0, 2.0, 6) - wrench / 2.0, str(rng.choice(frames)), arm.now)
+        elif k == 59:
+            assert not pair.task.feels(arm.now)
+        if k in (80, 85):
+            pair.change(of_task=without if k == 80 else replace(without, feedback=ForceFeedback()))
+        arm.go(5)
+        most = max(most, np.abs(pair.task.correction).max())
+    pair.compare()
     assert most > 0.1
+
+
+def test_the_efforts_of_a_wrench_are_those_of_the_node(exported):
+    robot, endpoint, _ = exported
+    dynamics, rng = Dynamics(robot), np.random.default_rng(5)
+    model = Model(dynamics, gains_for(dynamics))
+    task = Task(model, hand_frame(robot, endpoint, None))
+    program = ControlKernels(dynamics, endpoint).programs()["wrench_effort"]
+    kernel = compile_program(program)
+    q, wrench = middle_of(robot), rng.normal(0.0, 5.0, 6)
+    for axes in SELECTION_AXES:
+        settings = replace(task.defaults, axes=axes, controlled=("free", *["force"] * 5))
+        task.use(settings)
+        task.target.begin(np.linalg.qr(rng.normal(size=(3, 3)))[0], np.zeros(3))
+        S = task.target.rotation if axes == FRAME else np.eye(3)
+        found = kernel(q, wrench, S, settings.held)
+        expected = task.wrench_effort(model, q, wrench)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 USUAL = [("stop", "cartesian_impedance"), ("float", "feedforward"), ("retreat", "feedforward")]

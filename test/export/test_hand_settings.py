@@ -12,7 +12,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Model, gains_for
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import FRAME, ROOT, TaskSettings
+from robot_dynamics.control.task_settings import FRAME, ROOT, ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.control_kernels import payload_frame
@@ -31,7 +31,7 @@ ROUND_OFF = 1e-9  # of the largest number of a matrix; eigenvalues by other rota
 
 LISTS = (
     *("stiffness", "damping", "inertia"),
-    *("largest_error", "free_axis", "speed", "acceleration", "controlled"),
+    *("largest_error", "free_axis", "speed", "acceleration", "force_largest", "controlled"),
 )
 
 
@@ -60,8 +60,14 @@ def line_of(bandwidth, fastest, given):
     usual = TaskSettings(np.ones(6), np.ones(6))
     x = {k: getattr(usual, k) for k in LISTS[3:7]} | dict.fromkeys((*LISTS[:3], "controlled"), ())
     x |= {"damping_ratio": 1.0, "posture_frequency": 2.0, "settling": 10.0, "axes": ROOT} | given
+    force = x.pop("feedback", None)
+    feels, force = force is not None, force or ForceFeedback()
+    if isinstance(force, ForceFeedback):
+        force = vars(force)
+    x["force_largest"] = force["largest"]
     lists = [" ".join(map(str, [np.size(x[k]), *np.ravel(x[k])])) for k in LISTS]
-    numbers = (x["axes"], x["damping_ratio"], x["posture_frequency"], x["settling"])
+    numbers = (x["axes"], x["damping_ratio"], x["posture_frequency"], x["settling"], int(feels))
+    numbers = (*numbers, force["proportional"], force["integral"])
     return " ".join(map(str, [bandwidth, fastest, *numbers, *lists]))
 
 
@@ -89,6 +95,8 @@ def random_settings(rng):
         given["controlled"] = tuple(map(str, rng.choice(["motion", "force", "free"], 6)))
     if rng.random() < 0.5:
         given["free_axis"] = rng.normal(size=3)
+    if rng.random() < 0.5:
+        given["feedback"] = ForceFeedback(rng.uniform(0.0, 0.9), rng.uniform(0.0, 0.5), (9.0, 2.0))
     return given
 
 
@@ -114,6 +122,8 @@ def test_settings_equal_those_of_the_nodes(arm, program):
             x["root"] @ x["root"].T,
             *(x[k] for k in ("damping", "mobility", "largest", "selection", "held")),
             *(x[k] for k in ("free_axis", "numbers")),
+            arm.mobility.returning(settings, fastest, share),
+            arm.mobility.feedback(settings, bandwidth),
             *(settings.speed, settings.acceleration, [settings.axes == FRAME, share]),
         ]
         found = np.array(line.split(), dtype=float)
@@ -141,3 +151,23 @@ def test_impossible_settings_are_refused_as_by_the_nodes(program):
         with pytest.raises(ArgumentError) as refused:
             TaskSettings(**{"stiffness": np.ones(6), "inertia": np.ones(6)} | case)
         assert line == f"task.{refused.value}"
+
+
+def test_impossible_feedback_of_the_force_is_refused_as_by_the_nodes(program):
+    cases = [
+        {"proportional": 1.5, "integral": 0.3, "largest": (20.0, 5.0)},
+        {"proportional": 0.5, "integral": 0.2, "largest": (20.0, 0.0)},
+    ]
+    lines = answers(program, [line_of(20.0, 100.0, {"feedback": case}) for case in cases])
+    for case, line in zip(cases, lines, strict=True):
+        with pytest.raises(ArgumentError) as refused:
+            ForceFeedback(**case)
+        assert line == f"task.force_{refused.value}"
+    given = {
+        "feedback": ForceFeedback(), "damping": np.array([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]),
+        "controlled": ("motion", "force", "motion", "free", "free", "motion"),
+    }  # fmt: skip
+    (line,) = answers(program, [line_of(20.0, 100.0, given)])
+    with pytest.raises(ArgumentError) as refused:
+        TaskSettings(**{"stiffness": np.ones(6), "inertia": np.ones(6)} | given)
+    assert line == f"task.{refused.value}"

@@ -25,6 +25,7 @@ constexpr auto REPEAT_AFTER = std::chrono::seconds(10);
 constexpr const char * TARGET_POSE = "target_pose";
 constexpr const char * TARGET_TWIST = "target_twist";
 constexpr const char * TARGET_WRENCH = "target_wrench";
+constexpr const char * FELT = "force_torque";
 // Singularity, distance from the target, m, and time at both, s, with which it is out of reach
 constexpr double STRETCHED = 0.5;
 constexpr double SHORT = 0.01;
@@ -187,6 +188,7 @@ ArmController::CallbackReturn ArmController::on_configure(const rclcpp_lifecycle
   latest_ = peaks_ = diagnosed_ = Snapshot();
   refused_ = 0;
   share_ = 1.0;
+  feels_ = true;
   contested_.clear();
   log_stiffness(present_);
   open_topics();
@@ -255,6 +257,7 @@ ArmController::CallbackReturn ArmController::on_cleanup(const rclcpp_lifecycle::
   target_poses_.reset();
   target_twists_.reset();
   target_wrenches_.reset();
+  felt_.reset();
   resume_service_.reset();
   pose_out_.reset();
   error_out_.reset();
@@ -325,6 +328,8 @@ void ArmController::open_topics()
   target_wrenches_ = node->create_subscription<WrenchStamped>(
     "~/target_wrench", latest,
     [this](const WrenchStamped & msg) { on_target(TARGET_WRENCH, msg, wrenches_in_); });
+  felt_ = node->create_subscription<WrenchStamped>(
+    "~/force_torque", latest, [this](const WrenchStamped & msg) { on_felt(msg); });
   resume_service_ = node->create_service<std_srvs::srv::Trigger>(
     "~/resume", [this](
                   const std_srvs::srv::Trigger::Request::SharedPtr request,
@@ -423,6 +428,9 @@ void ArmController::take_changes()
     if (const Target * target = targets->take()) {
       core_.set_target(*target, now_);
     }
+  }
+  if (const Six * felt = felt_in_.take()) {
+    core_.feel(*felt, now_);
   }
 }
 
@@ -612,6 +620,12 @@ void ArmController::on_target(const char * topic, const Msg & msg, Exchange<Targ
   if (line.empty()) {
     try {
       Target target = target_of(msg);
+      if (target.kind == Target::Kind::wrench) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const HandState & hand = latest_.command.hand;
+        const Vector effort = wrench_effort(present_.task, hand.target, target, latest_.q);
+        check_wrench(effort, latest_.q, present_);
+      }
       const Timeouts timeouts = timeouts_of(lookup({}));
       target.lasts =
         target.kind == Target::Kind::wrench ? timeouts.wrench : timeouts.twist;
@@ -623,6 +637,22 @@ void ArmController::on_target(const char * topic, const Msg & msg, Exchange<Targ
   }
   ++refused_;
   warn_seldom(topic, line);
+}
+
+void ArmController::on_felt(const geometry_msgs::msg::WrenchStamped & msg)
+{
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!latest_.active || !in_task_space(present_.mode) || !present_.task.feels) {
+      return;
+    }
+  }
+  try {
+    felt_in_.put(felt_of(msg));
+  } catch (const Refusal & error) {
+    ++refused_;
+    warn_seldom(FELT, std::string(FELT) + " is ignored: " + error.what());
+  }
 }
 
 std::string ArmController::why_ignored(const char * topic)
@@ -853,6 +883,21 @@ void ArmController::log_hand(const Snapshot & before, const Snapshot & now)
   if (before.command.hand.known && hand.ended > before.command.hand.ended) {
     RCLCPP_WARN(logger, "%s has ended: the hand comes to rest", TARGET_TWIST);
   }
+  TaskSettings task;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    task = present_.task;
+  }
+  const bool feels = !task.feels || !presses(task) || hand.feels;
+  if (task.feels && feels != feels_) {
+    if (feels) {
+      RCLCPP_INFO(logger, "%s comes: the force is controlled by it", FELT);
+    } else {
+      RCLCPP_WARN(
+        logger, "no %s for %g s: the hand presses without feedback", FELT, task.feel_timeout);
+    }
+  }
+  feels_ = feels;
   const Status status = now.command.status;
   const Pose at = frame_pose(now.q, HAND_FRAME);
   double distance = 0.0;
@@ -941,6 +986,7 @@ void ArmController::publish_diagnostics()
     facts.mode = MODES[static_cast<std::size_t>(present_.mode)];
     facts.load = words(present_.load);
     facts.refused = refused_;
+    facts.feels = present_.task.feels;
     facts.stiffness = present_.task.share * present_.task.share;
     const DefaultGains & usual = default_gains(facts.update_rate);
     const bool given = present_.kp != usual.kp || present_.kd != usual.kd;

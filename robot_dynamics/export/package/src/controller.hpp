@@ -86,6 +86,7 @@ private:
     const std_srvs::srv::Trigger::Request & request, std_srvs::srv::Trigger::Response & response);
   template <typename Msg>
   void on_target(const char * topic, const Msg & msg, Exchange<Target> & to);
+  void on_felt(const geometry_msgs::msg::WrenchStamped & msg);
   bool has_one_publisher(const char * topic);
   std::string why_ignored(const char * topic);
   void refuse(const char * topic, const std::string & line);
@@ -118,6 +119,7 @@ private:
   Exchange<Reference> references_in_;
   Exchange<Target> motions_in_;
   Exchange<Target> wrenches_in_;
+  Exchange<Six> felt_in_;
   Exchange<Snapshot> snapshots_out_;
   std::atomic<bool> resume_{false};
   std::atomic<bool> stop_hand_{false};
@@ -134,6 +136,7 @@ private:
   std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
   double share_ = 1.0;          // of the stiffness, as it was last logged
+  bool feels_ = true;           // force feedback has measurements, where it is on
   double far_since_ = 0.0;      // the target is out of reach, s of steady time
   bool far_is_logged_ = false;
   std::int64_t diagnosed_at_ = 0;
@@ -146,6 +149,7 @@ private:
   rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr target_poses_;
   rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr target_twists_;
   rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr target_wrenches_;
+  rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr felt_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr resume_service_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr states_out_;
   rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr efforts_out_;

@@ -173,6 +173,9 @@ public:
   /// Take a target of the hand. Without a mode in task space, or a state, it is ignored.
   void set_target(const Target & target, double now);
 
+  /// Take a measured wrench, see `exerted_wrench`.
+  void feel(const Six & wrench, double now) { task_.feel(wrench, now); }
+
   /// Give up the target of the hand.
   void stop_hand() { task_.stop(); }
 

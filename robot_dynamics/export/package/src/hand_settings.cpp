@@ -214,6 +214,49 @@ double usual_mass(std::size_t direction)
   return HAND_MASSES[direction] > 0.0 ? HAND_MASSES[direction] : 1.0;
 }
 
+/// Returns force feedback at a time without a measurement; zeros without it.
+std::array<double, 7> force_feedback(
+  const HandParameters & given, const TaskSettings & s, double bandwidth)
+{
+  const double proportional = given.force_proportional;
+  const double integral = given.force_integral;
+  if (!(integral + FORCE_SMOOTHING * proportional < 1.0)) {
+    throw Refusal(
+      "task.force_proportional is " + text(proportional, "%g") + " and integral " +
+      text(integral, "%g") + ", with which a stiff contact oscillates; keep " +
+      text(FORCE_SMOOTHING, "%g") + " proportional + integral below 1");
+  }
+  const std::array<double, 2> largest = positive<2>("force_largest", given.force_largest, "two");
+  if (!given.force_feedback) {
+    return {};
+  }
+  double rate = 0.0;
+  for (std::size_t i = 0; i < 6; ++i) {
+    if (s.held[i] <= s.selection[i]) {
+      continue;
+    }
+    double damping = given.damping_ratio;
+    double own = 2.0 * given.damping_ratio * bandwidth;
+    if (!given.damping.empty()) {
+      damping = given.damping[given.damping.size() == 6 ? i : 7 * i];
+      own = damping / HAND_MASSES[i];
+    }
+    if (!(damping > 0.0)) {
+      throw Refusal(
+        "task.damping is zero in a direction of force, where feedback needs it; give "
+        "damping_ratio or damping above zero");
+    }
+    if (HAND_MASSES[i] > 0.0) {
+      rate = rate > 0.0 ? std::min(rate, own) : own;
+    }
+  }
+  if (rate == 0.0) {
+    return {};
+  }
+  return {
+    {proportional, integral * rate, FORCE_SMOOTHING * rate, largest[0], largest[1], 0.0, 0.0}};
+}
+
 }  // namespace
 
 TaskSettings hand_settings(const HandParameters & given, double bandwidth, double fastest)
@@ -256,7 +299,8 @@ TaskSettings hand_settings(const HandParameters & given, double bandwidth, doubl
     s.stiffness[i] = stiffness[7 * i];
   }
   s.root = root_of(stiffness);
-  const double share = s.share = std::min(1.0, fastest / fastest_mode(s.root));
+  const double own = fastest_mode(s.root);
+  const double share = s.share = std::min(1.0, fastest / own);
   for (double & x : s.root) {
     x *= share;
   }
@@ -302,6 +346,11 @@ TaskSettings hand_settings(const HandParameters & given, double bandwidth, doubl
   s.numbers = {
     {ratio, HAND_HEAVIEST, HAND_LENGTH, std::min(given.posture_frequency, fastest),
      std::min(given.settling, fastest)}};
+  s.returning = {
+    {s.speed[0], s.speed[1], std::min(std::max(fastest / (share * own), 1.0), MOST_DAMPING)}};
+  s.feels = given.force_feedback;
+  s.feedback = force_feedback(given, s, bandwidth);
+  s.feel_timeout = given.force_timeout;
   return s;
 }
 

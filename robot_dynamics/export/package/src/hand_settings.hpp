@@ -27,6 +27,11 @@ struct HandParameters
   double settling = TASK_SETTLING;
   std::vector<double> speed{TASK_SPEED.begin(), TASK_SPEED.end()};
   std::vector<double> acceleration{TASK_ACCELERATION.begin(), TASK_ACCELERATION.end()};
+  bool force_feedback = false;
+  double force_proportional = FORCE_PROPORTIONAL;
+  double force_integral = FORCE_INTEGRAL;
+  std::vector<double> force_largest{FORCE_LARGEST.begin(), FORCE_LARGEST.end()};
+  double force_timeout = FORCE_TIMEOUT;
 };
 
 /// Returns the settings in a loop with a bandwidth for defaults and a largest natural frequency,

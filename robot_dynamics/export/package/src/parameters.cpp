@@ -488,6 +488,21 @@ void declare_hand(Declaration & declare)
   declare.number(
     "task.wrench_timeout", timeouts.wrench,
     "Time after a target_wrench at which it fades to zero, s", 1e-3, 10.0);
+  declare.value(
+    "task.force_feedback", usual.force_feedback,
+    "Correct the force by the topic force_torque, in directions of force");
+  declare.number(
+    "task.force_proportional", usual.force_proportional, "Gain on the error of the force", 0.0,
+    10.0);
+  declare.number(
+    "task.force_integral", usual.force_integral,
+    "Rate at which an error of the force disappears, relative to the rate at which damping stops "
+    "the hand",
+    0.0, 1.0);
+  declare.list("task.force_largest", usual.force_largest, "Largest correction, N and N m");
+  declare.number(
+    "task.force_timeout", usual.force_timeout,
+    "Age of the last force_torque from which the correction fades to zero, s", 1e-3, 10.0);
 }
 
 void declare_collision(Declaration & declare)
@@ -541,6 +556,11 @@ HandParameters hand_of(const Lookup & get)
   hand.settling = get("task.settling").as_double();
   hand.speed = numbers("task.speed");
   hand.acceleration = numbers("task.acceleration");
+  hand.force_feedback = get("task.force_feedback").as_bool();
+  hand.force_proportional = get("task.force_proportional").as_double();
+  hand.force_integral = get("task.force_integral").as_double();
+  hand.force_largest = numbers("task.force_largest");
+  hand.force_timeout = get("task.force_timeout").as_double();
   return hand;
 }
 
@@ -777,6 +797,36 @@ void check_load(
       " here, beyond its limit of " + text(settings.effort[joint]) + " " + unit +
       "; give a lighter load, or move to another pose first");
   }
+}
+
+void check_wrench(const Vector & effort, const Vector & q, const Settings & settings)
+{
+  const Vector held = gravity_effort(q, settings.load, settings);
+  double worst = 0.0;
+  double most = 1.0;
+  std::size_t joint = N;
+  bool acts = false;
+  for (std::size_t i = 0; i < N; ++i) {
+    const double over = std::abs(effort[i] + held[i]) - settings.effort[i];
+    if (over > worst) {
+      worst = over;
+      joint = i;
+    }
+    if (effort[i] != 0.0) {
+      acts = true;
+      const double against = std::copysign(1.0, effort[i]) * held[i];
+      most = std::min(most, (settings.effort[i] - against) / std::abs(effort[i]));
+    }
+  }
+  if (joint == N || !acts) {
+    return;
+  }
+  const std::string unit = effort_unit(joint);
+  throw Refusal(
+    "with gravity it takes " + text(std::abs(effort[joint] + held[joint]), "%.3g") + " " + unit +
+    " of joint '" + JOINTS[joint] + "', whose limit is " + text(settings.effort[joint], "%.3g") +
+    " " + unit + "; in this pose " + text(100.0 * std::max(most, 0.0), "%.2g") +
+    " % of it is the most");
 }
 
 Settings settings_of(const Lookup & get, double update_rate)

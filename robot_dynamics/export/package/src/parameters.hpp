@@ -70,6 +70,9 @@ void check_load(
   const std::string & what, const Vector & q, const Load & before, const Load & after,
   const Settings & settings);
 
+/// Refuse efforts of a wrench that joints cannot bear beside gravity at positions q. Throws Refusal.
+void check_wrench(const Vector & effort, const Vector & q, const Settings & settings);
+
 /// Return the unit of a position, or with a suffix of another quantity, of a joint.
 const char * unit(std::size_t joint);
 const char * effort_unit(std::size_t joint);

@@ -234,6 +234,9 @@ diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, co
       value("target: error (m or rad)", list(hand.error));
       value("singularity", short_text(hand.singularity));
       value("stiffness in use", short_text(facts.stiffness));
+      if (facts.feels) {
+        value("correction of the force (N or N m)", list(hand.correction));
+      }
     }
     value("external effort (N m or N)", list(command.external));
     value("references", snapshot.chained ? "of a preceding controller" : "of the topic ~/reference");

@@ -74,6 +74,7 @@ struct Facts
   double update_rate = 0.0;  // Hz
   std::uint32_t refused = 0;  // messages
   double stiffness = 1.0;     // share of that of the hand in use
+  bool feels = false;         // force feedback is on
 };
 
 diagnostic_msgs::msg::DiagnosticStatus diagnostics(

@@ -28,11 +28,8 @@ void check(const std::string & name, double value)
   }
 }
 
-std::size_t frame_of(const std::string & name)
+std::size_t row_of(const std::string & name)
 {
-  if (name.empty() || name == ROOT) {
-    return Target::ROOT_AXES;
-  }
   const auto found = std::find(FRAMES.begin(), FRAMES.end(), name);
   if (found != FRAMES.end()) {
     return static_cast<std::size_t>(found - FRAMES.begin());
@@ -45,6 +42,11 @@ std::size_t frame_of(const std::string & name)
     known += ", ... " + std::to_string(FRAMES.size()) + " in all";
   }
   throw Refusal("no frame '" + name + "' in robot '" + ROBOT + "' (frames: " + known + ")");
+}
+
+std::size_t frame_of(const std::string & name)
+{
+  return name.empty() || name == ROOT ? Target::ROOT_AXES : row_of(name);
 }
 
 template <typename Vector3>
@@ -105,6 +107,17 @@ Target target_of(const geometry_msgs::msg::WrenchStamped & msg)
   target.frame = frame_of(msg.header.frame_id);
   target.vector = six_of("force", msg.wrench.force, "torque", msg.wrench.torque);
   return target;
+}
+
+Six felt_of(const geometry_msgs::msg::WrenchStamped & msg)
+{
+  const Six wrench = six_of("force", msg.wrench.force, "torque", msg.wrench.torque);
+  const std::string & name = msg.header.frame_id;
+  const std::size_t frame = name.empty() ? HAND_FRAME : row_of(name);
+  if (!FIXED_TO_HAND[frame]) {
+    throw Refusal("frame '" + name + "' moves against '" + HAND + "'");
+  }
+  return exerted_wrench(wrench, frame);
 }
 
 void fill(geometry_msgs::msg::Pose & msg, const Pose & pose)

@@ -16,6 +16,10 @@ Target target_of(const geometry_msgs::msg::PoseStamped & msg);
 Target target_of(const geometry_msgs::msg::TwistStamped & msg);
 Target target_of(const geometry_msgs::msg::WrenchStamped & msg);
 
+/// Return the wrench that the hand exerts, as `exerted_wrench`, from a measured one. Throws Refusal
+/// if a number is wrong, or if the frame is not fixed to the hand.
+Six felt_of(const geometry_msgs::msg::WrenchStamped & msg);
+
 /// Fill in a pose in the root link, or six numbers in its axes.
 void fill(geometry_msgs::msg::Pose & msg, const Pose & pose);
 void fill(geometry_msgs::msg::Twist & msg, const Six & values);

@@ -87,21 +87,70 @@ bool operator==(const TaskSettings & a, const TaskSettings & b)
   return a.in_frame == b.in_frame && a.stiffness == b.stiffness && a.root == b.root &&
          a.damping == b.damping && a.mobility == b.mobility && a.largest == b.largest &&
          a.selection == b.selection && a.held == b.held && a.free_axis == b.free_axis &&
-         a.numbers == b.numbers && a.speed == b.speed && a.acceleration == b.acceleration;
+         a.numbers == b.numbers && a.returning == b.returning && a.feels == b.feels &&
+         a.feedback == b.feedback && a.feel_timeout == b.feel_timeout && a.speed == b.speed &&
+         a.acceleration == b.acceleration;
+}
+
+Vector wrench_effort(
+  const TaskSettings & settings, const Pose & target, const Target & wrench, const Vector & q)
+{
+  const Six exerted = turned(frame_pose(q, wrench.frame).rotation, wrench.vector);
+  const std::array<double, 9> axes = settings.in_frame ? target.rotation : Pose().rotation;
+  Vector effort{};
+  kernels::wrench_effort(
+    q.data(), exerted.data(), axes.data(), settings.held.data(), effort.data());
+  return effort;
+}
+
+bool presses(const TaskSettings & settings)
+{
+  for (std::size_t k = 0; k < 6; ++k) {
+    if (settings.held[k] > settings.selection[k]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Six exerted_wrench(const Six & wrench, std::size_t frame)
+{
+  const Pose hand = frame_pose({}, HAND_FRAME);
+  const Pose sensor = frame_pose({}, frame);
+  Six felt = turned(sensor.rotation, wrench);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t j = (i + 1) % 3;
+    const std::size_t k = (i + 2) % 3;
+    felt[3 + i] += (sensor.position[j] - hand.position[j]) * felt[k] -
+                   (sensor.position[k] - hand.position[k]) * felt[j];
+  }
+  felt = turned(hand.rotation, felt, true);
+  for (double & x : felt) {
+    x = -x;
+  }
+  return felt;
 }
 
 // -- motion of the target ------------------------------------------------------------------------
 
 void TargetMotion::use(const TaskSettings & settings)
 {
-  speed_ = settings.speed;
+  most_ = speed_ = settings.speed;
   largest_ = settings.acceleration;
+}
+
+void TargetMotion::slow_down(const std::array<double, 2> & speed)
+{
+  for (std::size_t k = 0; k < 2; ++k) {
+    speed_[k] = std::min(most_[k], speed[k]);
+  }
 }
 
 void TargetMotion::begin(const Pose & pose)
 {
   const TargetMotion before = *this;
   *this = TargetMotion();
+  most_ = before.most_;
   speed_ = before.speed_;
   largest_ = before.largest_;
   pose_ = goal_ = pose;
@@ -203,6 +252,9 @@ void Task::use(const TaskSettings & settings)
   if (far) {
     forget();
   }
+  if (!settings.feels) {
+    next_correction_ = {};
+  }
   settings_ = settings;
   target_.use(settings);
 }
@@ -210,6 +262,7 @@ void Task::use(const TaskSettings & settings)
 void Task::forget()
 {
   has_posture_ = false;
+  next_correction_ = {};
   stop();
 }
 
@@ -245,6 +298,17 @@ void Task::take(const Target & target, const Vector & q, double now)
   }
 }
 
+void Task::feel(const Six & wrench, double now)
+{
+  felt_ = wrench;
+  felt_at_ = now;
+}
+
+bool Task::feels(double now) const
+{
+  return settings_.feels && now - felt_at_ <= settings_.feel_timeout;
+}
+
 bool Task::moves(double now) const { return given_ != Target::Kind::none && now < until_; }
 
 void Task::step(double now, bool may_move, bool may_push)
@@ -255,6 +319,8 @@ void Task::step(double now, bool may_move, bool may_push)
   }
   const double dt = now - stepped_at_;
   stepped_at_ = now;
+  step_ = std::min(dt, TARGET_LONGEST_STEP);
+  correction_ = next_correction_;
   if (!has_posture_) {
     return;
   }
@@ -284,7 +350,44 @@ void Task::step(double now, bool may_move, bool may_push)
   } else {
     lead();
   }
+  target_.slow_down(attainable(dt));
   target_.step(dt);
+}
+
+std::array<double, 2> Task::attainable(double dt)
+{
+  // One that leaves a stretched pose asks for less and less joint speed, and is free
+  constexpr std::array<double, 2> UNBOUNDED = {{EVER, EVER}};
+  const Six & twist = target_.twist();
+  std::array<double, 2> speeds{};
+  double part = 0.0;
+  bool moves = false;
+  for (std::size_t k = 0; k < 2; ++k) {
+    speeds[k] = std::hypot(twist[3 * k], twist[3 * k + 1], twist[3 * k + 2]);
+    part = std::max(part, speeds[k] / settings_.speed[k]);
+    moves = moves || speeds[k] > RESTING * settings_.speed[k];
+  }
+  if (!moves) {
+    steepness_ = -1.0;
+    return UNBOUNDED;
+  }
+  double share = 0.0;
+  for (std::size_t i = 0; i < N; ++i) {
+    share = std::max(share, std::abs(velocity_[i]) / (JOINT_SHARE * VELOCITY[i]));
+  }
+  const double steepness = share / part;
+  const double before = steepness_ < 0.0 ? steepness : steepness_;
+  steepness_ = before + std::min(dt / STEEPNESS_TIME, 1.0) * (steepness - before);
+  if (steepness <= STEEPER * before) {
+    return UNBOUNDED;
+  }
+  std::array<double, 2> found = UNBOUNDED;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (speeds[k] > RESTING * settings_.speed[k]) {
+      found[k] = speeds[k] / std::max(share, RESTING);
+    }
+  }
+  return found;
 }
 
 void Task::lead()
@@ -341,13 +444,19 @@ void Task::effort(
     has_posture_ = true;
   }
   const TaskSettings & s = settings_;
+  std::array<double, 7> feedback = s.feedback;
+  if (s.feels) {
+    feedback[5] = feels(stepped_at_) ? 1.0 : 0.0;
+    feedback[6] = step_;
+  }
   const std::array<double, 9> axes = s.in_frame ? target_.pose().rotation : Pose().rotation;
   kernels::task_law(
     mode, q.data(), qd.data(), target_.pose().rotation.data(), target_.pose().position.data(),
     target_.twist().data(), target_.acceleration().data(), exerted_.data(), axes.data(),
     s.root.data(), s.damping.data(), s.mobility.data(), s.largest.data(), s.selection.data(),
-    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), payload, gravity, drives,
-    tuning, asked.data(), velocity_.data(), error_.data(), &singularity_);
+    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), s.returning.data(),
+    felt_.data(), correction_.data(), feedback.data(), payload, gravity, drives, tuning,
+    asked.data(), velocity_.data(), error_.data(), &singularity_, next_correction_.data());
   has_last_ = true;
 }
 
@@ -363,6 +472,8 @@ HandState Task::state(double now) const
   found.age = now - given_at_;
   found.rests = !any(target_.twist());
   found.ended = ended_;
+  found.feels = feels(now);
+  std::copy_n(&next_correction_[6], 6, found.correction.begin());
   return found;
 }
 

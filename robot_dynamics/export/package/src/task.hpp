@@ -42,10 +42,21 @@ struct TaskSettings
   Six held{};
   std::array<double, 3> free_axis{};
   std::array<double, 5> numbers{};
+  std::array<double, 3> returning{};     // see `ReturnNumbers`
+  bool feels = false;                    // whether force feedback is on
+  std::array<double, 7> feedback{};      // see `ForceNumbers`; zeros without
+  double feel_timeout = 0.1;             // s
   std::array<double, 2> speed{};         // m/s and rad/s
   std::array<double, 2> acceleration{};  // m/s^2 and rad/s^2
   double share = 1.0;                    // of its natural frequencies that the stiffness has
 };
+
+/// Returns whether a direction controls a force.
+bool presses(const TaskSettings & settings);
+
+/// Returns the wrench that the hand exerts, about it in its own axes, from one that the surroundings
+/// exert, about a frame of its link in the axes of that.
+Six exerted_wrench(const Six & wrench, std::size_t frame);
 
 bool operator==(const TaskSettings & a, const TaskSettings & b);
 
@@ -68,11 +79,19 @@ struct Target
   double lasts = 0.0;  // s
 };
 
+/// Returns the joint efforts of a wrench in axes of a frame, at joint positions and with a target.
+Vector wrench_effort(
+  const TaskSettings & settings, const Pose & target, const Target & wrench, const Vector & q);
+
 /// A pose that moves to the last goal, or with the last twist, at limited speed.
 class TargetMotion
 {
 public:
   void use(const TaskSettings & settings);
+
+  /// Move no faster than some speeds, m/s and rad/s, until the next call.
+  void slow_down(const std::array<double, 2> & speed);
+
   void begin(const Pose & pose);
   void aim(const Pose & pose, double now);
   void drive(const Six & twist);
@@ -91,6 +110,7 @@ private:
   Six acceleration_{};
   Six flow_{};   // twist of the goal
   Six asked_{};  // in place of a goal
+  std::array<double, 2> most_{};  // speed
   std::array<double, 2> speed_{};
   std::array<double, 2> largest_{};  // acceleration
   std::array<double, 2> braking_{};  // that of the present stop
@@ -116,6 +136,8 @@ struct HandState
   double age = 0.0;  // of what was given, s
   bool rests = true;  // the target
   unsigned ended = 0;  // streams of twists
+  bool feels = false;  // the measured wrench is new enough for force feedback
+  Six correction{};    // of the force in the axes of the task, its integral
 };
 
 class Task
@@ -133,6 +155,9 @@ public:
   /// Take a target, in axes of the root link or at joint positions.
   void take(const Target & target, const Vector & q, double now);
 
+  /// Take a measured wrench, see `exerted_wrench`.
+  void feel(const Six & wrench, double now);
+
   bool moves(double now) const;
   void step(double now, bool may_move, bool may_push);
 
@@ -145,8 +170,10 @@ public:
   HandState state(double now) const;
 
 private:
+  bool feels(double now) const;
   bool behind(std::size_t direction, double share) const;
   void lead();
+  std::array<double, 2> attainable(double dt);
   Six within_lead(const Six & twist) const;
 
   TaskSettings settings_;
@@ -154,9 +181,16 @@ private:
   bool has_posture_ = false;
   Vector posture_{};
   Vector velocity_{};
+  double steepness_ = -1.0;  // joint speed per speed of the target, smoothed; negative at rest
   bool has_last_ = false;
   Six error_{};
   double singularity_ = 0.0;
+
+  Six felt_{};
+  double felt_at_ = -1e300;
+  double step_ = 0.0;                      // s
+  std::array<double, 12> correction_{};    // of the force: filtered error and integral
+  std::array<double, 12> next_correction_{};
 
   Target::Kind given_ = Target::Kind::none;
   Pose given_pose_;
