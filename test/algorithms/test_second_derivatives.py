@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from agreement import evaluate
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.algorithms.second_derivatives import (
     forward_second_derivatives,
     with_derivatives,
 )
-from robot_dynamics.compiler.graph.operations import CONSTANT, INPUT
 from robot_dynamics.dynamics.kernels import equations_of
 from robot_dynamics.errors import RobotError
 from robot_dynamics.robot import find_robot, merge_fixed
@@ -19,7 +19,7 @@ from strategies import random_state, robots, seeds
 
 STEP = 1e-30  # complex step: no difference is taken, so nothing cancels, however small the step
 
-OPERATIONS = {
+COMPLEX = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
@@ -28,23 +28,6 @@ OPERATIONS = {
     "sin": np.sin,
     "cos": np.cos,
 }
-
-
-def evaluated(program, state):
-    """The outputs of a program, on complex numbers too."""
-    inputs, values = dict(zip(program.inputs, state, strict=True)), {}
-    for node in program.nodes:
-        if node.op == INPUT:
-            name, i = node.value
-            values[node.index] = inputs[name][i]
-        elif node.op == CONSTANT:
-            values[node.index] = node.value
-        else:
-            values[node.index] = OPERATIONS[node.op](*[values[a.index] for a in node.args])
-    return [
-        np.array([values[e.index] for e in output.entries]).reshape(output.shape)
-        for output in program.outputs.values()
-    ]
 
 
 def by_complex_step(tree, name, state):
@@ -56,7 +39,7 @@ def by_complex_step(tree, name, state):
         parts = []
         for unit in np.eye(tree.dof):
             moved = [x + 1j * STEP * unit * (k == argument) for k, x in enumerate(state)]
-            parts.append(evaluated(program, moved)[output].imag / STEP)
+            parts.append(evaluate(program, moved, COMPLEX)[output].imag / STEP)
         return np.stack(parts, axis=-1)
 
     return of(0, 0), of(0, 1), of(1, 1), of(2, 0)

@@ -39,7 +39,12 @@ from robot_dynamics.foundation.names import identifier
 from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.identification.export.parameter_file import Drives, write_parameters
 from robot_dynamics.identification.export.write_back import with_identified
-from robot_dynamics.identification.validation import JointFit, Report
+from robot_dynamics.identification.validation import (
+    Errors,
+    JointFit,
+    RegimeFit,
+    Report,
+)
 from robot_dynamics.robot.transforms import with_payload
 from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
@@ -122,7 +127,7 @@ def exports(names, picture=True):
 
 def shape(language, text, name, tool):
     """Text of an export without comments, and with its names replaced."""
-    if language == "python":
+    if language in ("python", "casadi", "jax", "torch"):
         doc, *rest = ast.parse(text).body
         assert isinstance(doc.value.value, str)
         return [ast.dump(node).replace(repr(name), "NAME") for node in rest]
@@ -202,10 +207,13 @@ def elements(text):
 
 def report(robot):
     n, names = robot.dof, robot.joint_names
-    fits = tuple(JointFit(name, 0.1, 0.1, 0.0, 0.9, 0.1, "good") for name in names)
+    errors = Errors(0.1, 0.1, 0.1, 0.95)
+    regimes = (RegimeFit("all", 3, errors, errors),)
+    fits = tuple(JointFit(name, regimes, 0.0, 0.9, "good") for name in names)
     time, zero = np.arange(3.0), np.zeros((3, n))
+    regime = np.zeros((3, n), dtype=int)
     reasons = tuple(f"joint '{name}' moves too little" for name in names)
-    return Report(robot.name, fits, (), "good", reasons, time, zero, zero, zero, 9.0)
+    return Report(robot.name, fits, (), "good", reasons, time, *[zero] * 4, regime, 9.0)
 
 
 def check_files(robot, text):

@@ -95,7 +95,13 @@ def test_bands_are_read_as_they_were_written(tmp_path):
     assert read.names == bands.names
     np.testing.assert_allclose(read.covariance, bands.covariance, rtol=1e-4)
     np.testing.assert_array_equal(read.covariance, read.covariance.T)
-    own = yaml.safe_load(path.read_text())["/**"]["ros__parameters"]["bands"]["joint_1"]
+    nodes = yaml.safe_load(path.read_text())
+    assert "bands" not in nodes["/**"]["ros__parameters"]  # others would warn about them
+    monitor, controller = (
+        nodes[f"/**/{name}_node"]["ros__parameters"]["bands"] for name in ("monitor", "controller")
+    )
+    assert monitor == controller
+    own = monitor["joint_1"]
     assert own["moving"] == pytest.approx(bands.recorded.level[MOVING, 0], rel=1e-4)
     assert own["slow"] == pytest.approx(bands.recorded.level[REVERSING:, 0].max(), rel=1e-4)
 

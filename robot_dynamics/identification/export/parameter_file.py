@@ -18,12 +18,14 @@ from robot_dynamics.identification.effort_bands import EffortBands, Levels, thre
 from robot_dynamics.identification.regimes import REGIMES
 from robot_dynamics.robot.robot import Robot
 
+CONTROLLER = "/**/controller_node"
+
 TERMS = tuple(term.name for term in fields(Friction))
 
 HEADER = """\
-# Friction and rotor inertia that were identified, which controller_node, feedforward_node and
-# monitor_node take; half-widths of the 95 % bands of the efforts as recorded, for controller_node
-# and monitor_node; and the thresholds of external efforts of controller_node:
+# Friction and rotor inertia that were identified, which controller_node, feedforward_node,
+# monitor_node and simulator_node take; half-widths of the 95 % bands of the efforts as recorded,
+# for controller_node and monitor_node; and the thresholds of external efforts of controller_node:
 #   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
 # `robot-dynamics validate` reads the bands by regime under identification, N m or N by joint, and
 # the covariance of the parameters, row by row of its lower triangle.
@@ -65,20 +67,23 @@ def write_parameters(
         joint: {"inertia": float(inertia), "ratio": 1.0}
         for joint, inertia in zip(robot.joint_names, drives.rotor_inertia, strict=True)
     }
-    content: dict[str, Any] = {"/**": {"ros__parameters": {"friction": friction, "rotor": rotors}}}
+    content: dict[str, dict[str, Any]] = {
+        "/**": {"friction": friction, "rotor": rotors},
+        CONTROLLER: {},
+    }
     if deviation is not None:
         thresholds = identified_thresholds(robot, deviation).tolist()
         limits = {
             joint: {"external_effort": float(f"{threshold:.4g}")}
             for joint, threshold in zip(robot.joint_names, thresholds, strict=True)
         }
-        content["/**/controller_node"] = {"ros__parameters": {"limits": limits}}
+        content[CONTROLLER]["limits"] = limits
     if drives.bands is not None:
-        content["/**"]["ros__parameters"]["bands"] = _thresholds(robot, drives.bands)
-        content["/**/identification"] = {
-            "ros__parameters": {"bands": _of_bands(robot, drives.bands)}
-        }
-    text = HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False)
+        for node in (CONTROLLER, "/**/monitor_node"):  # others would warn about them
+            content.setdefault(node, {})["bands"] = _thresholds(robot, drives.bands)
+        content["/**/identification"] = {"bands": _of_bands(robot, drives.bands)}
+    nodes = {name: {"ros__parameters": own} for name, own in content.items() if own}
+    text = HEADER + yaml.dump(nodes, Dumper=_Dumper, sort_keys=False)
     write_whole(path, text.encode())
 
 
