@@ -150,8 +150,8 @@ def controller(robot, text):
     assert head.startswith("<!--\n") and "--" not in head[4:]
     (goal,) = re.findall(r"^ros2 action send_goal .*", body, re.M)
     named = (
-        "ros2 action|    (command_joints|joints|constraints): |.*robot `|robot-dynamics |.*payload`|"
-        ".*of the hand `"
+        "ros2 action|    (command_joints|joints|constraints): |.*robot `|robot-dynamics |"
+        ".*payload`|.*of the hand `"
     )
     found = {"README.md": [x for x in body.split("\n") if not re.match(named, x)]}
     found["goal"] = nameless(yaml.safe_load(shlex.split(goal)[-1]), robot)
