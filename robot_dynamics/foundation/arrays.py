@@ -170,7 +170,7 @@ _ADVICE = {
     "torch": "for gradients use the function of Dynamics.as_torch, else detach the tensor",
     "sympy": "compiled equations take no symbols; those of robot_dynamics.formulations do",
 }
-"""What to use instead, by package of the symbols that a call with numbers got."""
+"""Advice by package of the symbols that a call with numbers got."""
 
 
 def _advice(value: Any) -> str:

@@ -160,14 +160,7 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
             the new version. `rebuilt` is the identity rule.
     """
     graph = Graph()
-    new: dict[int, Expression] = {}
-    for node in program.nodes:
-        if node.op == INPUT:
-            new[node.index] = graph.input(*node.value)
-        elif node.op == CONSTANT:
-            new[node.index] = graph.constant(node.value)
-        else:
-            new[node.index] = rule(node, new)
+    new = _renewed(program, graph, graph.input, rule)
     outputs = {
         name: Output(output.shape, tuple(new[e.index] for e in output.entries))
         for name, output in program.outputs.items()
@@ -180,19 +173,37 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
 
 def copied(program: Program, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     """Return the outputs of a program in the graph of the given arrays of inputs, by name."""
-    new: dict[int, Expression] = {}
-    for node in program.nodes:
-        if node.op == INPUT:
-            name, position = node.value
-            new[node.index] = arrays[name].flat[position]
-        elif node.op == CONSTANT:
-            new[node.index] = next(iter(arrays.values())).flat[0].graph.constant(node.value)
-        else:
-            new[node.index] = rebuilt(node, new)
+    graph = next(iter(arrays.values())).flat[0].graph
+    new = _renewed(program, graph, lambda name, position: arrays[name].flat[position], rebuilt)
     return {
         name: array_of([new[e.index] for e in output.entries], output.shape)
         for name, output in program.outputs.items()
     }
+
+
+def _renewed(
+    program: Program,
+    graph: Graph,
+    entry: Callable[[str, int], Expression],
+    rule: Callable[[Expression, Rewritten], Expression],
+) -> dict[int, Expression]:
+    """Return the new version of every node in another graph, by index of the node.
+
+    Args:
+        program: The program.
+        graph: The other graph.
+        entry: Returns the entry of an input there, by name and flat position.
+        rule: As of `rewrite`.
+    """
+    new: dict[int, Expression] = {}
+    for node in program.nodes:
+        if node.op == INPUT:
+            new[node.index] = entry(*node.value)
+        elif node.op == CONSTANT:
+            new[node.index] = graph.constant(node.value)
+        else:
+            new[node.index] = rule(node, new)
+    return new
 
 
 def rebuilt(node: Expression, new: Rewritten) -> Expression:
