@@ -257,9 +257,27 @@ def forward_derivatives(
     dtau_dq, _, _ = inverse_derivatives(*at_q, E @ qd, E @ qdd, wrenches)
     dtau_dq = E.T @ dtau_dq @ E
     if in_coordinates is not None:
-        dtau_dq, dtau_dqd, M = in_coordinates(dtau_dq, dtau_dqd, E.T @ M @ E)
+        dtau_dq, dtau_dqd, _ = in_coordinates(dtau_dq, dtau_dqd, E.T @ M @ E)
+    return accelerations_of(dtau_dq, dtau_dqd, L, inverse_D, parents)
+
+
+def accelerations_of(
+    dtau_dq: Array, dtau_dqd: Array, L: Array, inverse_D: Array, parents: tuple[int, ...]
+) -> tuple[Array, Array, Array]:
+    """Turn derivatives of efforts at fixed accelerations into those of accelerations.
+
+    Args:
+        dtau_dq: By positions, shape (n, n).
+        dtau_dqd: By velocities, shape (n, n).
+        L: As of `factorise`.
+        inverse_D: As of `factorise`.
+        parents: `elimination_parents` of the joints.
+
+    Returns:
+        As `forward_derivatives`.
+    """
     columns = np.hstack([-dtau_dq, -dtau_dqd])
-    n = robot.dof
+    n = len(parents)
     solved = np.array([solve(L, inverse_D, parents, column) for column in columns.T])
     solved = solved.reshape(2 * n, n).T
     return solved[:, :n], solved[:, n:], _inverse(L, inverse_D)

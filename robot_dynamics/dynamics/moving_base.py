@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.algorithms.composite_body import factorise, solve
+from robot_dynamics.algorithms.derivatives import accelerations_of
 from robot_dynamics.dynamics.kernels import Equations
 from robot_dynamics.dynamics.variant import Shape
 from robot_dynamics.foundation.arrays import Array
@@ -86,10 +87,9 @@ def _inverse_derivatives(state: _State, **changed: Array) -> dict[str, Array]:
 
 def _forward_derivatives(state: _State) -> dict[str, Array]:
     qdd, _, L, inverse_D = state.solved()
-    d, n = _inverse_derivatives(state, qdd=qdd), len(qdd)
-    columns = np.hstack([-d["dtau_dq"], -d["dtau_dqd"], np.eye(n)]).T
-    x = np.array([solve(L, inverse_D, state.parents, c) for c in columns]).reshape(3 * n, n).T
-    return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), np.hsplit(x, 3), strict=True))
+    d = _inverse_derivatives(state, qdd=qdd)
+    parts = accelerations_of(d["dtau_dq"], d["dtau_dqd"], L, inverse_D, state.parents)
+    return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
 
 
 MOVED: dict[str, Callable[[_State], Any]] = {
