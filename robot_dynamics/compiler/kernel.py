@@ -17,7 +17,6 @@ from robot_dynamics.foundation.lazy import imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program, Shape
-    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 
 class RowChoice(NamedTuple):
@@ -38,6 +37,19 @@ class RowChoice(NamedTuple):
     limit: float
     flag: str
     verdict: str
+
+
+class ChosenRows(Protocol):
+    """An entry that returns some rows of the outputs of a kernel.
+
+    Attributes:
+        function: The builtin function.
+    """
+
+    function: Callable[..., Any]
+
+    def remember(self, digits: list[int], items: tuple[Any, ...]) -> None:
+        """Set the items of results with a choice of rows; see `RowEntry.remember`."""
 
 
 Results = Any
@@ -173,7 +185,7 @@ class Kernel(ABC):
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
-    ) -> RowEntry | None:
+    ) -> ChosenRows | None:
         """Return the entry that returns some rows of the outputs, or None if unsupported.
 
         Args:

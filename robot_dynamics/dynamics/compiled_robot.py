@@ -109,7 +109,7 @@ class CompiledRobot:
     def _forget_kernels(self) -> None:
         """Start without any kernel."""
         self._kernels: dict[tuple[str, Variant], Kernel] = {}
-        self._functions: dict[tuple[str, str, Variant], Any] = {}  # of array libraries
+        self._functions: dict[tuple[str, str, Variant], Callable[..., Any]] = {}
         self._resolved: dict[tuple[Any, ...], Kernel] = {}  # by what a call gives; see `Dynamics`
         self._last_payload: tuple[Inertia | None, Array] = None, np.zeros(10)
 
@@ -142,7 +142,7 @@ class CompiledRobot:
 
         `program` takes the one with the fewest operations.
         """
-        if self.base == "moving" and name in _moving_base().MOVED:
+        if self._takes_base(name):
             yield self._on_moving_base(name, variant)
             return
         kernels = _kernels()
@@ -158,6 +158,10 @@ class CompiledRobot:
         for way in (name, *([definition.alternative] if definition.alternative else [])):
             if way == name or not coupled:
                 yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
+
+    def _takes_base(self, name: str) -> bool:
+        """Return whether a kernel has the motion of the base among its inputs."""
+        return self.base == "moving" and name in _moving_base().MOVED
 
     def _on_moving_base(self, name: str, variant: Variant) -> Equations:
         if variant.gravity:
@@ -251,8 +255,7 @@ class CompiledRobot:
             MissingPackageError: If CasADi is not installed.
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
-        made: Callable[..., Any] = self._function("casadi", name, variant)
-        return made
+        return self._function("casadi", name, variant)
 
     def as_jax(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Callable[..., Any]:
         """Return a kernel as a function of JAX: arrays of shape (..., n), jit, vmap and grad.
@@ -268,8 +271,7 @@ class CompiledRobot:
             MissingPackageError: If JAX is not installed.
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
-        made: Callable[..., Any] = self._function("jax", name, variant)
-        return made
+        return self._function("jax", name, variant)
 
     def as_torch(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> Callable[..., Any]:
         """Return a kernel as a function of PyTorch: tensors of shape (..., n), with autograd.
@@ -285,15 +287,14 @@ class CompiledRobot:
             MissingPackageError: If PyTorch is not installed.
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
-        made: Callable[..., Any] = self._function("torch", name, variant)
-        return made
+        return self._function("torch", name, variant)
 
-    def _function(self, library: str, name: str, variant: Variant) -> Any:
+    def _function(self, library: str, name: str, variant: Variant) -> Callable[..., Any]:
         """Return the function of a library, made when first asked for."""
         made = self._functions.get((library, name, variant))
         if made is None:
             module = imported(f"robot_dynamics.compiler.arrays.{library}_function")
-            make = getattr(module, f"{library}_function")
+            make: Callable[..., Callable[..., Any]] = getattr(module, f"{library}_function")
             made = make(self._differentiable(name, variant), name)
             self._functions[library, name, variant] = made
         return made

@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 Base = BaseMotion | npt.ArrayLike | None
 """Motion of a moving base, or its numbers (`BaseMotion.numbers`), shape (15,) or (N, 15)."""
 
-_RELATIVE = ("mass_matrix", "centre_of_mass", "centroidal_matrix", "centroidal_momentum")
-"""Methods that are about the motion relative to the root link, even if that moves."""
-
 
 class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     """Compiled equations of motion of a robot.
@@ -428,7 +425,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         except (KeyError, TypeError, ValueError):  # the last two of a frame that is no name
             kernel = self._resolve(name, wrench, frame, payload, gravity)
         beside: tuple[npt.ArrayLike, ...] = () if wrench is None else (wrench,)
-        if base is not None or (self.base == "moving" and name not in _RELATIVE):
+        if base is not None or self._takes_base(name):
             beside = (self._base_numbers(name, base), *beside)
         if payload is not None:
             beside += (self._payload_numbers(payload),)

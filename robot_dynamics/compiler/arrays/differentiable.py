@@ -10,6 +10,7 @@ from robot_dynamics.compiler.graph.derivative import pullback, pushforward
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
+from robot_dynamics.compiler.source.array_libraries import library_function
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.lazy import cached_property
 
@@ -35,6 +36,7 @@ class CompiledEquations:
         self._key = key
         self._use_cache = use_cache
         self._backend = backend
+        self._by_library: dict[str, Callable[..., Any]] = {}
 
     @cached_property
     def program(self) -> Program:
@@ -66,6 +68,26 @@ class CompiledEquations:
             use_cache=self._use_cache,
             backend=self._backend,
         )
+
+    def by_library(self, library: str, purpose: str) -> Callable[..., tuple[Any, ...]]:
+        """Return the function that an array library evaluates itself, written when first needed.
+
+        Args:
+            library: One of `ARRAY_LIBRARIES`.
+            purpose: What needs it, for the error.
+
+        Raises:
+            MissingPackageError: If it is not installed.
+        """
+        if library not in self._by_library:
+            self._by_library[library] = library_function(library, self.program, purpose)
+        function = self._by_library[library]
+
+        def evaluate(*arrays: Any) -> tuple[Any, ...]:
+            results = function(*arrays)
+            return tuple(results.values()) if isinstance(results, dict) else (results,)
+
+        return evaluate
 
     @property
     def key(self) -> str:

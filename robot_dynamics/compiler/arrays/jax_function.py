@@ -20,7 +20,6 @@ from robot_dynamics.compiler.arrays.differentiable import (
 )
 from robot_dynamics.compiler.native.native_kernel import NativeKernel
 from robot_dynamics.compiler.native.xla_handler import xla_handler
-from robot_dynamics.compiler.source.array_libraries import library_function
 from robot_dynamics.foundation import lazy
 from robot_dynamics.foundation.lazy import imported, needed
 from robot_dynamics.version import __version__
@@ -134,7 +133,10 @@ def _primitive() -> Any:
 
 def _evaluation(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:
     """Evaluate equations by their kernel on a CPU, else as XLA compiles them."""
-    by_kernel, by_xla = _native(equations), _traced(equations)
+    by_kernel = _native(equations)
+
+    def by_xla(*arrays: Any) -> tuple[Any, ...]:
+        return equations.by_library("jax", _PURPOSE)(*arrays)
 
     def evaluate(*arrays: Any) -> tuple[Any, ...]:
         if not (isinstance(equations.kernel, NativeKernel) and hasattr(jax, "ffi")):
@@ -143,14 +145,6 @@ def _evaluation(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[A
             return by_kernel(*arrays)
         chosen: tuple[Any, ...] = jax.lax.platform_dependent(*arrays, cpu=by_kernel, default=by_xla)
         return chosen
-
-    return evaluate
-
-
-def _traced(equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:
-    def evaluate(*arrays: Any) -> tuple[Any, ...]:
-        results = library_function("jax", equations.program, _PURPOSE)(*arrays)
-        return tuple(results.values()) if isinstance(results, dict) else (results,)
 
     return evaluate
 

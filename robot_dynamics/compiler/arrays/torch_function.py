@@ -15,7 +15,6 @@ from robot_dynamics.compiler.arrays.differentiable import (
     described,
     of_one_shape,
 )
-from robot_dynamics.compiler.source.array_libraries import library_function
 from robot_dynamics.foundation.lazy import needed
 
 _PURPOSE = "a function of PyTorch"
@@ -37,8 +36,7 @@ def torch_function(equations: CompiledEquations, name: str) -> Callable[..., Any
         arrays = of_one_shape(torch, kernel.inputs, _of_one_type(torch, given))
         if arrays[0].device.type == "cpu":
             return kernel.results(by_kernel(*arrays))
-        results = library_function("torch", equations.program, _PURPOSE)(*arrays)
-        return kernel.results(tuple(results.values()) if isinstance(results, dict) else (results,))
+        return kernel.results(equations.by_library("torch", _PURPOSE)(*arrays))
 
     text = f"Evaluate '{name}' on tensors of shape (..., n); autograd and torch.func apply."
     return described(function, name, kernel.inputs, text)
@@ -48,6 +46,8 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
     """Evaluate equations by their kernel, with a rule for their derivatives."""
     kernel = equations.kernel
     inputs, outputs = list(kernel.inputs.values()), list(kernel.outputs.values())
+    pushforward = functools.cache(lambda: _autograd(torch, equations.pushforward))
+    pullback = functools.cache(lambda: _autograd(torch, equations.pullback))
 
     class Equations(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
@@ -71,7 +71,7 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
 
         @staticmethod
         def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
-            return _autograd(torch, equations.pullback)(*ctx.saved_tensors, *weights)
+            return pullback()(*ctx.saved_tensors, *weights)
 
         @staticmethod
         def jvp(ctx: Any, *changes: Any) -> tuple[Any, ...]:
@@ -80,7 +80,7 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
                 torch.zeros_like(array) if change is None else change
                 for array, change in zip(arrays, changes, strict=True)
             ]
-            return _autograd(torch, equations.pushforward)(*arrays, *known)
+            return pushforward()(*arrays, *known)
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arrays: Any) -> tuple[Any, Any]:

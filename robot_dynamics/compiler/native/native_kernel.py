@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.kernel import Given, Kernel, Results, RowChoice, program_of
+from robot_dynamics.compiler.kernel import ChosenRows, Given, Kernel, Results, RowChoice, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
@@ -37,7 +37,6 @@ from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
-    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 _log = logging.getLogger(__name__)
 
@@ -134,17 +133,7 @@ class NativeKernel(Kernel):
         unusual = unusual or functools.partial(NativeKernel.__call__, self)
         signature = f"({', '.join(self.inputs)}, /, *, out=None, threads=None)"
         text = "Evaluate compiled equations; see `Kernel`."
-        return self._entry_of(self.name + signature, text, unusual)
-
-    def _entry_of(
-        self,
-        signature: str,
-        text: str,
-        unusual: Callable[..., Results],
-        place: native_entry.MethodPlace | None = None,
-        alone: bool = False,
-    ) -> Callable[..., Results]:
-        about = signature, text, "double", unusual, self.results_class, place, alone
+        about = self.name + signature, text, "double", unusual, self.results_class
         return builtin_function(self._code, *about)
 
     def native_entry(
@@ -159,16 +148,17 @@ class NativeKernel(Kernel):
         """See `Kernel.native_entry`."""
         if not native_entry.available():
             return None
-        return self._entry_of(signature, text, unusual, place, alone)
+        about = signature, text, "double", unusual, self.results_class, place, alone
+        return builtin_function(self._code, *about)
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
-    ) -> RowEntry | None:
+    ) -> ChosenRows | None:
         """See `Kernel.row_entry`."""
         chosen_rows: Any = imported("robot_dynamics.compiler.native.entry.chosen_rows")
         if not native_entry.available() or self.outputs[choice.measure][0] > chosen_rows.MOST_ROWS:
             return None
-        entry: RowEntry = chosen_rows.RowEntry(
+        entry: ChosenRows = chosen_rows.RowEntry(
             self._code, self.inputs, self.outputs, choice, signature, text, unusual
         )
         return entry

@@ -121,7 +121,7 @@ class Target:
         )
 
     def in_order(self, array, shape):
-        """Whether the samples of a batch lie as the entry takes them."""
+        """Return whether the samples of a batch lie as the entry takes them."""
         if not self.columns:
             return array.flags.c_contiguous
         if len(shape) != 1:
