@@ -121,17 +121,14 @@ def identify(
     links = LinkInertias.of(robot)
     model, identified = (free, robot) if not physical else fit.consistent(links)
     friction = model.friction
-    identified = _with_friction(identified, friction, model.drive)
+    identified = with_friction(identified, friction, model.drive)
     progress("judging", 0.8)
     efforts = model.efforts(motion)
     held_out = fit.held_out_residual
     # On held-out blocks, efforts as recorded differ from filtered ones as on all of them
     recorded = held_out + residual_as_recorded(model, recording, cutoff, motion)
     recorded = recorded - (motion.tau - efforts)
-    bands = _bands(robot, motion, fit, model, held_out, recorded)
-    widths = bands.widths(
-        bands.parameter_deviation(model, motion), own_regimes(robot, motion), motion.qd
-    )
+    bands, widths = _bands(robot, motion, fit, model, held_out, recorded)
     report = reported(robot, motion, held_out, efforts, fit, found, recorded, widths)
     rotor = np.diag(model.drive.T @ np.diag(model.rotor) @ model.drive)
     return Identification(
@@ -149,8 +146,11 @@ def identify(
 
 def _bands(
     robot: Robot, motion: Signals, fit: Fit, model: EffortModel, held_out: Array, recorded: Array
-) -> EffortBands:
-    """Return the bands of a model by residuals of held-out blocks, which least squares left."""
+) -> tuple[EffortBands, tuple[Array, Array]]:
+    """Return the bands of a model by residuals of held-out blocks, which least squares left.
+
+    Their half-widths along the motion come second, as of `EffortBands.widths`.
+    """
     shift = fit.free.efforts(motion) - model.efforts(motion)
     names = names_of(model, fit.rotors)
     bands = EffortBands.of_parameters(
@@ -161,10 +161,11 @@ def _bands(
         calibrated(residual + shift, parameter, regime, motion.qd, model.friction)
         for residual in (held_out, recorded)
     )
-    return replace(bands, filtered=low, recorded=high)
+    bands = replace(bands, filtered=low, recorded=high)
+    return bands, bands.widths(parameter, regime, motion.qd)
 
 
-def _with_friction(robot: Robot, friction: Friction, drive: Array) -> Robot:
+def with_friction(robot: Robot, friction: Friction, drive: Array) -> Robot:
     """Put viscous and Coulomb friction of drives on the joints, as far as a URDF can."""
     viscous = np.diag(drive.T @ np.diag(friction.viscous) @ drive)
     coulomb = np.abs(drive).T @ friction.coulomb

@@ -17,7 +17,12 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.progress import Progress, quiet
-from robot_dynamics.identification.estimation import Identification, IdentifiedParameter, identify
+from robot_dynamics.identification.estimation import (
+    Identification,
+    IdentifiedParameter,
+    identify,
+    with_friction,
+)
 from robot_dynamics.identification.least_squares import (
     Problem,
     estimate,
@@ -308,10 +313,5 @@ def identify_friction(
         if alone < TIMES_ALONE:
             note += "; other joints move with it, which a full identification takes better"
         notes.append(note)
-    joints = tuple(
-        replace(joint, damping=float(friction.viscous[j]), friction=float(friction.coulomb[j]))
-        for j, joint in enumerate(robot.independent_joints)
-    )
-    by_name = {joint.name: joint for joint in joints}
-    rubbing = replace(robot, joints=tuple(by_name.get(j.name, j) for j in robot.joints))
+    rubbing = with_friction(robot, friction, np.eye(robot.dof))
     return FrictionFit(rubbing, friction, swept, speed, tuple(notes), found)
