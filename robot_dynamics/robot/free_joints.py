@@ -63,6 +63,11 @@ class FreeJoint:
         return self.axes.shape[1] == 6
 
     @property
+    def slides(self) -> int:
+        """Number of its prismatic parts, which come first."""
+        return 3 if self.floating else 2
+
+    @property
     def between(self) -> range:
         """Massless links between the parts, among `tree.links`."""
         return range(self.parts.start + 1, self.parts.stop)
@@ -70,7 +75,7 @@ class FreeJoint:
     @property
     def linear(self) -> slice:
         """Linear entries in qd."""
-        return slice(self.v.start, self.v.start + (3 if self.floating else 2))
+        return slice(self.v.start, self.v.start + self.slides)
 
     @property
     def angular(self) -> slice:
@@ -79,7 +84,7 @@ class FreeJoint:
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         """Rotation (3, 3) and position (3,) of the child link in the frame of the joint, of q."""
-        own, count = q[self.q], 3 if self.floating else 2
+        own, count = q[self.q], self.slides
         axes = self.axes[:, 3:].T @ self.axes if self.floating else self.axes
         p = axes[:, :count] @ own[:count]
         R = rotation_of(own[3:]) if self.floating else rodrigues(axes[:, 2], own[2], own[3])
@@ -92,7 +97,7 @@ class FreeJoint:
         A revolute part turns the axes of the parts before it.
         """
         k = self.axes.shape[1]
-        first, B = 3 if self.floating else 2, np.zeros((k, k, k))
+        first, B = self.slides, np.zeros((k, k, k))
         for i in range(first, k):
             for j in range(i):
                 for m in range(first) if j < first else range(first, k):
@@ -238,7 +243,7 @@ def by_twists(
     if not free_joints(tree):
         return tau_q, tau_qd, M
     for free in free_joints(tree):
-        count = free.axes.shape[1] - (3 if free.floating else 1)
+        count = free.slides
         g = free.first.T @ tree.gravity
         turned = np.column_stack([cross(g, w) for w in free.axes.T[count:]])
         by_turn = M[:, free.linear] @ -(free.axes.T[:count] @ turned)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.foundation.user_files import number, read_csv
+from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot.base_motion import BaseMotion
 
 BaseMotions = Callable[[float], BaseMotion]
 """Motion of the root link at a time, s."""
 
-SINE_AXES = ("x", "y", "z", "rx", "ry", "rz")
-"""Axes that a sine moves along, and, with r, that it turns about."""
+POSE_COLUMNS = ("t", "x", "y", "z", "qx", "qy", "qz", "qw")
+"""Columns of a file of poses: s, m, and a unit quaternion."""
+
+UNIT = 0.01
+"""Largest error of the length of a quaternion, which files round."""
 
 
 def sine(axis: str, amplitude: float, frequency: float) -> BaseMotions:
@@ -70,21 +74,28 @@ def read_base_motion(text: str) -> BaseMotions:
         words = [*text.split(":")[1:], *("y", "0.05", "1.0")[text.count(":") :]]
         try:
             axis, amplitude, frequency = words[0], float(words[1]), float(words[2])
-            if len(words) == 3 and axis in SINE_AXES and np.isfinite([amplitude, frequency]).all():
+            if len(words) == 3 and axis in DIRECTIONS and np.isfinite([amplitude, frequency]).all():
                 return sine(axis, amplitude, frequency)
         except (ValueError, IndexError):
             pass
         raise ArgumentError(
             f"base motion '{text}': give sine:AXIS:AMPLITUDE:HZ, such as sine:y:0.05:1, with an "
-            f"axis of {', '.join(SINE_AXES)}"
+            f"axis of {', '.join(DIRECTIONS)}"
         )
-    try:
-        rows = np.loadtxt(Path(text), delimiter=",", comments=("#", "t"), ndmin=2)
-    except (OSError, ValueError) as error:
-        raise ArgumentError(f"base motion {text}: {error}") from None
-    if rows.shape[1] != 8 or len(rows) < 2 or not (np.diff(rows[:, 0]) > 0.0).all():
+    table = read_csv(text, ArgumentError)
+    if table.header != list(POSE_COLUMNS) or len(table.rows) < 2:
         raise ArgumentError(
-            f"base motion {text}: needs the columns t, x, y, z, qx, qy, qz, qw and two or more "
-            "rows of increasing t"
+            f"base motion {text}: needs the columns {', '.join(POSE_COLUMNS)} and two or more rows"
+        )
+    rows = np.array(
+        [[number(f"{text}: {row.name}", cell, ArgumentError) for cell in row.cells]
+         for row in table.rows]
+    )  # fmt: skip
+    good = np.isfinite(rows).all(axis=1) & np.append(True, np.diff(rows[:, 0]) > 0.0)
+    good &= np.abs(np.linalg.norm(rows[:, 4:], axis=1) - 1.0) <= UNIT
+    if not good.all():
+        raise ArgumentError(
+            f"base motion {text}: {table.rows[int(np.argmin(good))].name}: give finite numbers, "
+            "increasing times and quaternions of length 1"
         )
     return from_poses(rows[:, 0], rows[:, 1:4], rows[:, 4:])

@@ -227,7 +227,7 @@ LARGEST = 1e15
 
 JOINT_TYPES = tuple(member.value for member in JointType)
 
-ENDLESS = tuple(JointType(kind).value for kind in ("continuous", "floating", "planar"))
+ENDLESS = tuple(kind.value for kind in JointType if kind is JointType.CONTINUOUS or kind.free)
 """Joints that need no limits."""
 
 # -- elements ---------------------------------------------------------------------------------
