@@ -232,7 +232,9 @@ def test_a_measured_wrench_gives_way_in_directions_of_force_and_its_end_is_repor
     arm.node.wait_for_log("force_torque comes: the force is controlled by it", begin)
     assert np.abs((arm.pose.translation - start.translation)[1:]).max() < 5.0 * STILL
     arm.rests()
-    assert arm.node.log[begin:].count("presses without feedback") == 2
+    # Each end has its line; a busy machine may interrupt the wrench more than once
+    without = arm.node.log[begin:].count("presses without feedback")
+    assert without == arm.node.log[begin:].count("the force is controlled by it") + 1 >= 2
     reason = arm.peer.set_parameters(NODE, {"task.force_proportional": 2.0}).reason
     assert reason == (
         "task.force_proportional is 2 and integral 0.25, with which a stiff contact oscillates; "
