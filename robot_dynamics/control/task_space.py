@@ -9,6 +9,7 @@ and none adds gravity; see docs/task-space.md for symbols and sources.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -106,6 +107,7 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
         "posture": (n,),  # joint positions towards which the null space moves
         "numbers": (len(TaskNumbers._fields),),
         "rotor": (n,),  # inertia of the rotors at the joints
+        "fastest": (n,),  # joint speeds that a target asks for at most; inf for any
     }
 
 
@@ -264,14 +266,16 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         arm: Equations of the arm.
         mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
         projector: One of `PROJECTORS`.
-        x: Arrays by the names in `input_shapes`; those in `RETURN_SHAPES` and in `FEEDBACK_SHAPES`
-            may be left out.
+        x: Arrays by the names in `input_shapes`; "fastest" and those in `RETURN_SHAPES` and in
+            `FEEDBACK_SHAPES` may be left out.
 
     Returns:
         effort: Joint efforts without gravity and friction, shape (n,), N m or N.
         velocity: Joint velocities that belong to the target, shape (n,), for friction.
         error: Target minus measured in axes S, shape (6,), m and rad, before it is bounded.
         singularity: 0 away from singularities, 1 at one, shape (1,).
+        attainable: Share of its speed that the target may keep, shape (1,): with more a joint would
+            be faster than `fastest`. One that comes back to the hand may keep all of it.
         next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
     """
     numbers = TaskNumbers(*x["numbers"])
@@ -293,8 +297,6 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     J = controlled(in_task(arm.jacobian(q)))
     drift_of = controlled(in_task(arm.jacobian_derivative(q, qd)))
     v = J @ qd
-    v_d = selection * controlled(in_task(x["twist"]))
-    a_d = selection * controlled(in_task(x["acceleration"]))
     wrench = controlled(in_task(x["wrench"]))
 
     M = arm.mass_matrix(q) + np.diag(x["rotor"])
@@ -304,6 +306,15 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     free = np.diag(1.0 - held)
     free[3:, 3:] = free[3:, 3:] + turn
     inertia, singularity = _apparent_inertia(mobility, free, numbers)
+
+    # Beside a stretched pose a steady target asks for any joint speed, in one direction on either
+    # side: late states would make the arm swing through that pose. The law follows a slower target
+    v_d = selection * controlled(in_task(x["twist"]))
+    qd_d = moved @ (inertia @ v_d)
+    attainable = _slowed(qd_d, x)
+    leaves = error[:3] @ v_d[:3] + numbers.length**2 * (error[3:] @ v_d[3:])
+    v_d, qd_d = attainable * v_d, attainable * qd_d
+    a_d = attainable**2 * selection * controlled(in_task(x["acceleration"]))
 
     # What pulls the hand towards the target, in the directions of the selection
     bounded = selection * clip(error, -x["largest"], x["largest"])
@@ -330,14 +341,15 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         )
         wrench = wrench + controlled(correction)
 
-    qd_d = moved @ (inertia @ v_d)
     regular = 1.0 - singularity  # near a singularity the hand is given up in a direction
     if mode == IMPEDANCE:
-        qdd_d = moved @ (inertia @ (a_d - regular * (drift_of @ qd_d)))
+        # A target that joints are too slow for becomes slower, instead of them faster
+        bend = attainable**2 * regular * (drift_of @ qd_d)
+        qdd_d = moved @ (inertia @ (a_d - bend))
         coriolis = arm.velocity_effort(q, qd + qd_d) - arm.velocity_effort(q, qd - qd_d)
         effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
     else:
-        known = controlled(a_d - regular * (drift_of @ qd))
+        known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ qd))
         asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
         # Feedback in the directions of motion exerts no force in the others: an error there may
         # be one that friction holds
@@ -359,8 +371,14 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         "velocity": qd_d,
         "error": error,
         "singularity": np.array([singularity]),
+        "attainable": np.array([select(leaves, 0.0, 1.0, attainable)]),
         **results,
     }
+
+
+def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:
+    """Return the share of joint velocities, 0 to 1, that no joint is too slow for."""
+    return 1.0 / reduce(maximum, np.abs(qd) / x["fastest"], 1.0) if "fastest" in x else 1.0
 
 
 def _bounded_return(

@@ -139,10 +139,14 @@ void TargetMotion::use(const TaskSettings & settings)
   largest_ = settings.acceleration;
 }
 
-void TargetMotion::slow_down(const std::array<double, 2> & speed)
+void TargetMotion::slow_down(double share)
 {
-  for (std::size_t k = 0; k < 2; ++k) {
-    speed_[k] = std::min(most_[k], speed[k]);
+  speed_ = most_;
+  for (std::size_t k = 0; share < 1.0 && k < 2; ++k) {
+    const double speed = std::hypot(twist_[3 * k], twist_[3 * k + 1], twist_[3 * k + 2]);
+    if (speed > RESTING * most_[k]) {
+      speed_[k] = std::min(most_[k], share * speed);
+    }
   }
 }
 
@@ -350,44 +354,8 @@ void Task::step(double now, bool may_move, bool may_push)
   } else {
     lead();
   }
-  target_.slow_down(attainable(dt));
+  target_.slow_down(attainable_);
   target_.step(dt);
-}
-
-std::array<double, 2> Task::attainable(double dt)
-{
-  // One that leaves a stretched pose asks for less and less joint speed, and is free
-  constexpr std::array<double, 2> UNBOUNDED = {{EVER, EVER}};
-  const Six & twist = target_.twist();
-  std::array<double, 2> speeds{};
-  double part = 0.0;
-  bool moves = false;
-  for (std::size_t k = 0; k < 2; ++k) {
-    speeds[k] = std::hypot(twist[3 * k], twist[3 * k + 1], twist[3 * k + 2]);
-    part = std::max(part, speeds[k] / settings_.speed[k]);
-    moves = moves || speeds[k] > RESTING * settings_.speed[k];
-  }
-  if (!moves) {
-    steepness_ = -1.0;
-    return UNBOUNDED;
-  }
-  double share = 0.0;
-  for (std::size_t i = 0; i < N; ++i) {
-    share = std::max(share, std::abs(velocity_[i]) / (JOINT_SHARE * VELOCITY[i]));
-  }
-  const double steepness = share / part;
-  const double before = steepness_ < 0.0 ? steepness : steepness_;
-  steepness_ = before + std::min(dt / STEEPNESS_TIME, 1.0) * (steepness - before);
-  if (steepness <= STEEPER * before) {
-    return UNBOUNDED;
-  }
-  std::array<double, 2> found = UNBOUNDED;
-  for (std::size_t k = 0; k < 2; ++k) {
-    if (speeds[k] > RESTING * settings_.speed[k]) {
-      found[k] = speeds[k] / std::max(share, RESTING);
-    }
-  }
-  return found;
 }
 
 void Task::lead()
@@ -454,9 +422,10 @@ void Task::effort(
     mode, q.data(), qd.data(), target_.pose().rotation.data(), target_.pose().position.data(),
     target_.twist().data(), target_.acceleration().data(), exerted_.data(), axes.data(),
     s.root.data(), s.damping.data(), s.mobility.data(), s.largest.data(), s.selection.data(),
-    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), s.returning.data(),
-    felt_.data(), correction_.data(), feedback.data(), payload, gravity, drives, tuning,
-    asked.data(), velocity_.data(), error_.data(), &singularity_, next_correction_.data());
+    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), FASTEST.data(),
+    s.returning.data(), felt_.data(), correction_.data(), feedback.data(), payload, gravity, drives, tuning,
+    asked.data(), velocity_.data(), error_.data(), &singularity_, &attainable_,
+    next_correction_.data());
   has_last_ = true;
 }
 
