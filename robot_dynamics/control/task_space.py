@@ -308,7 +308,7 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     inertia, singularity = _apparent_inertia(mobility, free, numbers)
 
     # Beside a stretched pose a steady target asks for any joint speed, in one direction on either
-    # side: late states would make the arm swing through that pose. The law follows a slower target
+    # side: late states would make the arm rush through that pose. The law follows a slower target
     v_d = selection * controlled(in_task(x["twist"]))
     qd_d = moved @ (inertia @ v_d)
     attainable = _slowed(qd_d, x)
