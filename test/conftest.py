@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
 for variable in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
     os.environ[variable] = str(Path(__file__).parent / "data" / "loopback.xml")
+
+# It would win over both. Tests get the same network in every shell
+os.environ.pop("ROS_LOCALHOST_ONLY", None)
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and every process that they
+# start and interrupt would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Thousands of tests and what they import stay to the end: the collector would look at all of it
 # again and again, a quarter of the time that it takes to find the tests
