@@ -72,10 +72,16 @@ REAL_TIME = (
     "test/viewer/test_viewer_node.py",
 )
 
+# Tests of nodes, pages and commands: they wait for motions, messages and processes
+WAITING = ("real time", "test/nodes/", "test/viewer/", "test/cli/", "test/recordings/")
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Run file by file where there is room, but tests in real time on one worker.
+
+    Files that wait and files that compute take turns: the former leave processors to the latter,
+    of which more at once would keep the nodes from theirs.
 
     The marks of pytest-xdist cannot do it: they change the names of tests, which pytest 9.2 does
     not let them.
@@ -85,5 +91,15 @@ def pytest_xdist_make_scheduler(config, log):
     class OneArmAtATime(LoadFileScheduling):
         def _split_scope(self, nodeid):
             return "real time" if nodeid.startswith(REAL_TIME) else super()._split_scope(nodeid)
+
+        waits = False
+
+        def _assign_work_unit(self, node):
+            self.waits = not self.waits
+            for scope in self.workqueue:
+                if scope.startswith(WAITING) is self.waits:
+                    self.workqueue.move_to_end(scope, last=False)
+                    break
+            super()._assign_work_unit(node)
 
     return OneArmAtATime(config, log) if config.getvalue("dist") == "loadfile" else None
