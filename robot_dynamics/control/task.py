@@ -33,6 +33,9 @@ STIFFER = 10.0
 LEAD = 2.0
 """Error, relative to the largest that counts, from which the target waits for the hand."""
 
+SLIGHT = 1e-3
+"""Share of the motion of a target that counts as none."""
+
 JOINT_SHARE = 0.5
 """Largest joint speed that a target asks for, relative to the speed limit of the joint."""
 
@@ -271,7 +274,7 @@ class Task:
         elif new or (self._waits and not self._behind(1.0).any()):
             self._waits = False
             target.aim(asked, at)
-        elif not self._waits and self._within_lead(target.twist) is not target.twist:
+        elif not self._waits and self._leaves(target.twist):
             self._waits = True
             target.rest()
         elif target.arrived:
@@ -281,7 +284,20 @@ class Task:
         """Return the directions in which the hand is a share of `largest_error` or more behind."""
         if self.last is None:
             return np.zeros(6, dtype=bool)
-        return np.asarray(np.abs(self.last.error) > share * self.settings.largest_error)
+        controlled, largest = self.settings.selection, self.settings.largest_error
+        return np.asarray(controlled * np.abs(self.last.error) > share * largest)
+
+    def _leaves(self, twist: Array) -> bool:
+        """Return whether a twist takes the target on from a hand that is too far behind.
+
+        One that leads back to the hand in other directions may leave it slightly in this one.
+        """
+        behind = self._behind(LEAD)
+        if self.last is None or not behind.any():
+            return False
+        away = (twist.reshape(2, 3) @ self._axes).ravel() * self.last.error
+        away *= self.settings.selection / self.settings.largest_error**2
+        return bool(away[behind].sum() > SLIGHT * np.abs(away).sum())
 
     def _within_lead(self, twist: Array) -> Array:
         """Return a twist without the directions in which it leaves the hand too far behind."""
@@ -290,10 +306,8 @@ class Task:
             return twist
         S = self._axes
         along = (twist.reshape(2, 3) @ S).ravel()
-        ends = behind & (along * self.last.error > 0.0)
-        if not ends.any():
-            return twist
-        return np.asarray((np.where(ends, 0.0, along).reshape(2, 3) @ S.T).ravel())
+        along[behind & (along * self.last.error > 0.0)] = 0.0
+        return np.asarray((along.reshape(2, 3) @ S.T).ravel())
 
     @property
     def _axes(self) -> Array:

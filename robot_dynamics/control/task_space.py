@@ -322,10 +322,14 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     spring = lever @ (x["root"].T @ bounded)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     felt = mobility if mode == IMPEDANCE else x["mobility"]
+    # A constant error e brings the hand to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
+    # damping D of `damping_effort`. One that is given counts as if it were critical
+    ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
+    returns = felt @ damping_effort(felt, lever, 0.25, bounded) / ratio
     if "returning" in x:
         most = ReturnNumbers(*x["returning"])
-        pull, rise = _bounded_return(felt, lever, bounded, numbers, most)
-        spring = pull * spring
+        pull, rise = _bounded_return(returns, numbers, most)
+        spring, returns = pull * spring, pull * returns / rise**2
         # Only its own speed is damped more: a target that moves on must not push a blocked hand
         damper = damping_effort(felt, lever, numbers.damping_ratio, v_d)
         damper = damper - rise * damping_effort(felt, lever, numbers.damping_ratio, rise * v)
@@ -350,10 +354,14 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
     else:
         known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ qd))
+        # Beside a stretched pose the hand becomes heavy, and the force that replaces its inertia
+        # pushes that pose over. There it is that of the impedance
+        force = force - (1.0 - _slowed(moved @ (inertia @ returns), x)) * spring
         asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
+        pulls = regular * (inertia @ asked) + singularity * controlled(force + wrench)
         # Feedback in the directions of motion exerts no force in the others: an error there may
         # be one that friction holds
-        exerted = inertia @ known + selection * (inertia @ asked)
+        exerted = inertia @ known + selection * pulls
         exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
         effort = arm.velocity_effort(q, qd) + J.T @ exerted
 
@@ -382,23 +390,26 @@ def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:
 
 
 def _bounded_return(
-    mobility: Array, root: Array, error: Array, numbers: TaskNumbers, most: ReturnNumbers
+    returns: Array, numbers: TaskNumbers, most: ReturnNumbers
 ) -> tuple[Array, Array]:
     """Return factors, shape (6,), with which no error moves the hand faster than allowed.
 
-    Under a constant error e a hand tends to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
-    damping D of `damping_effort`. The damping S D S divides it by the squares of the factors S.
-    A damping that is given replaces this one, and has no bound.
+    A damping that is given has no bound.
+
+    Args:
+        returns: Velocity to which a constant error brings the hand, shape (6,). The damping S D S
+            divides it by the squares of the factors S.
+        numbers: `damping_ratio` is used.
+        most: Bounds.
 
     Returns:
         On the spring, and S. The damping rises as far as the loop is stable; beyond that the
         spring pulls the position less, but not the orientation, of which a little error pulls
         light wrists fast.
     """
-    steady = mobility @ damping_effort(mobility, root, 0.25, error)
-    ratio, sizes = numbers.damping_ratio, (_size(steady[:3]), _size(steady[3:]))
+    sizes = _size(returns[:3]), _size(returns[3:])
     excess = [
-        select(0.0, ratio, size / (limit * (ratio + TINY)), 0.0)
+        select(0.0, numbers.damping_ratio, size / limit, 0.0)
         for size, limit in zip(sizes, (most.speed, most.turn), strict=True)
     ]
     rises = [clip(value, 1.0, most.damping) for value in excess]

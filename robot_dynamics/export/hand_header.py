@@ -110,6 +110,7 @@ constexpr double TARGET_LATE = {number(target_motion.LATE)};
 constexpr double WRENCH_RAMP = {number(task.WRENCH_RAMP_S)};
 constexpr double STIFFER = {number(task.STIFFER)};
 constexpr double LEAD = {number(task.LEAD)};
+constexpr double SLIGHT = {number(task.SLIGHT)};
 constexpr double RESTING = {number(target_motion.RESTING)};
 constexpr Vector FASTEST = {vector(task.largest_joint_speeds(robot))};  // that a target asks for
 

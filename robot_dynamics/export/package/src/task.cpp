@@ -368,14 +368,10 @@ void Task::lead()
     target_.drive(within_lead(given_twist_));
     return;
   }
-  bool any_behind = false;
-  for (std::size_t k = 0; k < 6; ++k) {
-    any_behind = any_behind || behind(k, 1.0);
-  }
-  if (is_new || (waits_ && !any_behind)) {
+  if (is_new || (waits_ && !any_behind(1.0))) {
     waits_ = false;
     target_.aim(given_pose_, given_at_);
-  } else if (!waits_ && within_lead(target_.twist()) != target_.twist()) {
+  } else if (!waits_ && leaves(target_.twist())) {
     waits_ = true;
     target_.rest();
   } else if (target_.arrived()) {
@@ -385,21 +381,53 @@ void Task::lead()
 
 bool Task::behind(std::size_t direction, double share) const
 {
-  return has_last_ && std::abs(error_[direction]) > share * settings_.largest[direction];
+  const double error = settings_.selection[direction] * std::abs(error_[direction]);
+  return has_last_ && error > share * settings_.largest[direction];
+}
+
+bool Task::any_behind(double share) const
+{
+  bool any = false;
+  for (std::size_t k = 0; k < 6; ++k) {
+    any = any || behind(k, share);
+  }
+  return any;
+}
+
+std::array<double, 9> Task::axes() const
+{
+  return settings_.in_frame ? target_.pose().rotation : Pose().rotation;
+}
+
+bool Task::leaves(const Six & twist) const
+{
+  if (!any_behind(LEAD)) {
+    return false;
+  }
+  const Six along = turned(axes(), twist, true);
+  double leaving = 0.0;
+  double all = 0.0;
+  for (std::size_t k = 0; k < 6; ++k) {
+    const double largest = settings_.largest[k];
+    const double away = settings_.selection[k] * along[k] * error_[k] / (largest * largest);
+    leaving += behind(k, LEAD) ? away : 0.0;
+    all += std::abs(away);
+  }
+  return leaving > SLIGHT * all;
 }
 
 Six Task::within_lead(const Six & twist) const
 {
-  const std::array<double, 9> axes = settings_.in_frame ? target_.pose().rotation : Pose().rotation;
-  Six along = turned(axes, twist, true);
-  bool ends = false;
+  if (!any_behind(LEAD)) {
+    return twist;
+  }
+  Six along = turned(axes(), twist, true);
   for (std::size_t k = 0; k < 6; ++k) {
     if (behind(k, LEAD) && along[k] * error_[k] > 0.0) {
       along[k] = 0.0;
-      ends = true;
     }
   }
-  return ends ? turned(axes, along) : twist;
+  return turned(axes(), along);
 }
 
 void Task::effort(

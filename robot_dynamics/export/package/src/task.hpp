@@ -172,7 +172,12 @@ public:
 private:
   bool feels(double now) const;
   bool behind(std::size_t direction, double share) const;
+  bool any_behind(double share) const;
+  std::array<double, 9> axes() const;
   void lead();
+  /// Return whether a twist takes the target on from a hand that is too far behind.
+  bool leaves(const Six & twist) const;
+  /// Return a twist without the directions in which it leaves the hand too far behind.
   Six within_lead(const Six & twist) const;
 
   TaskSettings settings_;
