@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.robot.free_joints import rotation_of
+from robot_dynamics.spatial import cross
 
 STEADY_S = 2.0
 """Time constant of the direction of gravity that is left when an IMU stops, s."""
@@ -73,7 +74,7 @@ class BaseEstimate:
             )
         w, wd = self._rates(angular, stamp, now)
         self._force = self._filtered(self._force, force, self.time_constant)
-        f = self._force - np.cross(wd, place) - np.cross(w, np.cross(w, place))
+        f = self._force - cross(wd, place) - cross(w, cross(w, place))
         self._steady = self._filtered(self._steady, -f, STEADY_S)
         size = float(np.linalg.norm(self._steady)) or 1.0
         self.still = _numbers(self._steady * (np.linalg.norm(self._world) / size))

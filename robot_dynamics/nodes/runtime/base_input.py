@@ -96,6 +96,8 @@ class BaseInput:
     def _missing(self) -> str:
         """Return that no measurement comes, in words; an empty text if one does."""
         estimate, now = self.estimate, monotonic()
+        if not self._node.active:  # its loop reads no messages
+            self._begun = now
         if not estimate.stale(now) or now - self._begun < estimate.timeout:
             return ""
         kept = "in the last known direction" if estimate.received else "as the robot has it"
