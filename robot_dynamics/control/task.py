@@ -365,6 +365,8 @@ class Task:
         if correction:
             self._next_correction = correction[0]
         self.velocity, self.last = qd, HandState(error, float(singularity[0]), float(attainable[0]))
+        if model.base is not None:  # the kernel has the velocities of a base that stands
+            tau = tau + model.gyroscopic(*measured)
         return np.asarray(tau + model.friction_effort(qd, tau))
 
     def inputs(self, model: Model, measured: Measured) -> list[Any]:
