@@ -187,8 +187,21 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     )
 
 
-def joined(several: Sequence[Signals]) -> Signals:
-    """Join the samples of several motions."""
+def joint_signals(recordings: Sequence[Recording], cutoff: float | None = None) -> Signals:
+    """Filter one recording or several by one low-pass, and join their samples.
+
+    Args:
+        recordings: One motion or several.
+        cutoff: Of the low-pass, Hz; by default the highest that a motion needs, as far as the
+            sampling rates of the others allow.
+
+    Raises:
+        RecordingError: As of `signals`.
+    """
+    if cutoff is None:
+        cutoff = max(map(cutoff_of, recordings))
+        cutoff = min(cutoff, *(CUTOFF_OVER_RATE * one.rate for one in recordings))
+    several = [signals(one, cutoff) for one in recordings]
     if len(several) == 1:
         return several[0]
 
@@ -202,7 +215,7 @@ def joined(several: Sequence[Signals]) -> Signals:
     )
     return Signals(
         **fields,
-        cutoff=several[0].cutoff,
+        cutoff=cutoff,
         low_pass=low_pass,
         paths=tuple(path for one in several for path in one.paths),
     )

@@ -4,7 +4,7 @@ import pytest
 from recorded_motion import Simulated, series
 from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.identification import Recording
-from robot_dynamics.identification.signals import cutoff_of, signals
+from robot_dynamics.identification.signals import cutoff_of, joint_signals, signals
 
 ARM = Simulated.of("planar_2r")
 
@@ -77,3 +77,17 @@ def test_a_recording_of_gaps_alone_is_refused():
     q = np.sin(time)[:, None]
     with pytest.raises(RecordingError, match=r"51 states, most of them 10 ms apart, lie within 1e"):
         cutoff_of(Recording(time, q, q, q))
+
+
+def test_several_recordings_pass_one_filter_that_the_fastest_needs():
+    time = np.arange(0.0, 20.0, 0.004)
+    slow, fast = (
+        Recording(time, q, qd, q)
+        for q, qd, _ in (series(time, 2, period=period) for period in (10.0, 4.0))
+    )
+    motion = joint_signals([slow, fast])
+    assert motion.cutoff == cutoff_of(fast) > cutoff_of(slow)
+    alone = signals(fast, motion.cutoff)
+    np.testing.assert_array_equal(motion.tau[motion.part == 1], alone.tau)
+    sparse = Recording(*(x[::10] for x in (time, slow.q, slow.qd, slow.q)))
+    assert joint_signals([fast, sparse]).cutoff == pytest.approx(0.2 * 25.0)  # of its rate
