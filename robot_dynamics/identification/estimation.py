@@ -126,7 +126,7 @@ def identify(
     efforts = model.efforts(motion)
     held_out = fit.held_out_residual
     # On held-out blocks, efforts as recorded differ from filtered ones as on all of them
-    recorded = held_out + residual_as_recorded(model, recording, cutoff, motion)
+    recorded = held_out + residual_as_recorded(model, recording, motion)
     recorded = recorded - (motion.tau - efforts)
     bands, widths = _bands(robot, motion, fit, model, held_out, recorded)
     report = reported(robot, motion, held_out, efforts, fit, found, recorded, widths)

@@ -22,7 +22,7 @@ from robot_dynamics.control.friction import slip_distances, slip_kernel
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.signals import Path, Signals
 
-WIDTHS = (0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.12, 0.2)
+WIDTHS = (0.0007, 0.0015, 0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.12, 0.2)
 """Widths that are tried, over the highest speed of the joint."""
 
 STRIBECK = (0.05, 0.1, 0.2, 0.4, 0.8)

@@ -47,6 +47,10 @@ PER_PERIOD = 5
 FINER = 5
 """Samples per kept one where friction is filtered: its steps are sharper than the motion."""
 
+SLOPE_S = 0.01
+"""Standard deviation of the Gaussian through which friction sees positions, s: the low-pass of the
+motion would blur starts and stops over far longer."""
+
 MOST = 6000
 """Samples that a fit uses of one recording; of longer ones fewer per second."""
 
@@ -65,7 +69,7 @@ class Path(NamedTuple):
 
     Args:
         q: Positions, whose turning points no filter has rounded off, rad or m.
-        qd: Filtered velocities.
+        qd: Their slope; see `SLOPE_S`.
     """
 
     q: Array
@@ -175,7 +179,7 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     kept = slice(cut, -cut or None, coarse)
     sos = _filter(cutoff, rate / fine)
 
-    paths = tuple(Path(part["path"], part["qd"]) for part in parts)
+    paths = tuple(Path(part["path"], part["slope"]) for part in parts)
 
     def low_pass(columns: Callable[[Path], Array]) -> Array:
         return np.concatenate([_both_ways(sos, columns(path))[kept] for path in paths])
@@ -187,8 +191,21 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     )
 
 
-def joined(several: Sequence[Signals]) -> Signals:
-    """Join the samples of several motions."""
+def joint_signals(recordings: Sequence[Recording], cutoff: float | None = None) -> Signals:
+    """Filter one recording or several by one low-pass, and join their samples.
+
+    Args:
+        recordings: One motion or several.
+        cutoff: Of the low-pass, Hz; by default the highest that a motion needs, as far as the
+            sampling rates of the others allow.
+
+    Raises:
+        RecordingError: As of `signals`.
+    """
+    if cutoff is None:
+        cutoff = max(map(cutoff_of, recordings))
+        cutoff = min(cutoff, *(CUTOFF_OVER_RATE * one.rate for one in recordings))
+    several = [signals(one, cutoff) for one in recordings]
     if len(several) == 1:
         return several[0]
 
@@ -202,7 +219,7 @@ def joined(several: Sequence[Signals]) -> Signals:
     )
     return Signals(
         **fields,
-        cutoff=several[0].cutoff,
+        cutoff=cutoff,
         low_pass=low_pass,
         paths=tuple(path for one in several for path in one.paths),
     )
@@ -257,15 +274,26 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
     # Without overshoot: efforts have steps
     raw = np.column_stack([np.interp(time, recorded, tau) for tau in recording.tau[index].T])
     qd = np.gradient(q, 1.0 / rate, axis=0)
+    slope = rate * _blurred(position, rate, order=1)
     if recording.qd is not None:
-        measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
-        qd = np.where(disagreement(qd, measured) < DISAGREEMENT, measured, qd)
+        velocity = CubicSpline(recorded, recording.qd[index])(time)
+        measured = _both_ways(sos, velocity)
+        agree = disagreement(qd, measured) < DISAGREEMENT
+        qd = np.where(agree, measured, qd)
+        slope = np.where(agree, _blurred(velocity, rate, order=0), slope)
     qdd = np.gradient(qd, 1.0 / rate, axis=0)
     tau = _both_ways(sos, raw)
     path = _mean(position, every)
-    columns = (time, q, qd, qdd, tau, 0.5 * np.gradient(tau, axis=0), raw, path)
-    names = (*COLUMNS, "path")
+    columns = (time, q, qd, qdd, tau, 0.5 * np.gradient(tau, axis=0), raw, path, slope)
+    names = (*COLUMNS, "path", "slope")
     return {name: column[::every] for name, column in zip(names, columns, strict=True)}
+
+
+def _blurred(values: Array, rate: float, order: int) -> Array:
+    """Return values or differences per sample through a Gaussian; see `SLOPE_S`."""
+    width = max(1.0, SLOPE_S * rate)
+    gaussian = imported("scipy.ndimage").gaussian_filter1d
+    return np.asarray(gaussian(values, width, axis=0, order=order, mode="nearest"))
 
 
 def _mean(values: Array, count: int) -> Array:

@@ -240,7 +240,7 @@ def validate(
     model = EffortModel.of(robot, friction or Friction.of(robot), rotor_inertia)
     predicted = model.efforts(motion)
     residual = motion.tau - predicted
-    recorded = residual_as_recorded(model, recording, cutoff, motion)
+    recorded = residual_as_recorded(model, recording, motion)
     progress("judging", 0.9)
     widths = None
     if bands is not None:
@@ -263,7 +263,6 @@ def predicted_efforts(model: EffortModel, recording: Recording, cutoff: float | 
 def residual_as_recorded(
     model: EffortModel,
     recording: Recording | Sequence[Recording],
-    cutoff: float | None,
     motion: Signals,
 ) -> Array:
     """Return recorded less predicted efforts at the samples of a motion, shape (N, n).
@@ -271,11 +270,10 @@ def residual_as_recorded(
     Args:
         model: Efforts of the robot.
         recording: What the motion was filtered from.
-        cutoff: As it was given for the motion.
         motion: Filtered samples.
     """
     recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    parts = []
+    parts, cutoff = [], motion.cutoff
     for one in recordings:
         efforts, time = predicted_efforts(model, one, cutoff), signals(one, cutoff).time
         parts += [np.column_stack([np.interp(time, one.time, column) for column in efforts.T])]

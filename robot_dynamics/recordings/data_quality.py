@@ -16,7 +16,7 @@ from robot_dynamics.identification.signals import (
     Signals,
     disagreement,
     gaps,
-    joined,
+    joint_signals,
     signals,
 )
 from robot_dynamics.recordings.recording import Recording
@@ -100,7 +100,7 @@ def checked_motion(
     for warning in found:
         if warning.unusable:
             raise RecordingError(warning.text)
-    return joined([signals(one, cutoff) for one in recordings]), found
+    return joint_signals(recordings, cutoff), found
 
 
 def _of_times(recording: Recording) -> Iterator[QualityWarning]:

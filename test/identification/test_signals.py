@@ -4,7 +4,7 @@ import pytest
 from recorded_motion import Simulated, series
 from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.identification import Recording
-from robot_dynamics.identification.signals import cutoff_of, signals
+from robot_dynamics.identification.signals import cutoff_of, joint_signals, signals
 
 ARM = Simulated.of("planar_2r")
 
@@ -77,3 +77,34 @@ def test_a_recording_of_gaps_alone_is_refused():
     q = np.sin(time)[:, None]
     with pytest.raises(RecordingError, match=r"51 states, most of them 10 ms apart, lie within 1e"):
         cutoff_of(Recording(time, q, q, q))
+
+
+def test_several_recordings_pass_one_filter_that_the_fastest_needs():
+    time = np.arange(0.0, 20.0, 0.004)
+    slow, fast = (
+        Recording(time, q, qd, q)
+        for q, qd, _ in (series(time, 2, period=period) for period in (10.0, 4.0))
+    )
+    motion = joint_signals([slow, fast])
+    assert motion.cutoff == cutoff_of(fast) > cutoff_of(slow)
+    alone = signals(fast, motion.cutoff)
+    np.testing.assert_array_equal(motion.tau[motion.part == 1], alone.tau)
+    sparse = Recording(*(x[::10] for x in (time, slow.q, slow.qd, slow.q)))
+    assert joint_signals([fast, sparse]).cutoff == pytest.approx(0.2 * 25.0)  # of its rate
+
+
+def test_friction_sees_stops_that_the_low_pass_blurs():
+    step = 0.002
+    time = np.arange(0.0, 20.0, step)
+    s = np.clip((time % 4.0) / 2.0, 0.0, 1.0)  # moves of 2 s, rests of 2 s
+    q = np.floor(time / 4.0) + s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+    recording = Recording(time, 1e-4 * np.round(q / 1e-4)[:, None], None, q[:, None])
+    motion = signals(recording, thinned=False)
+    true = np.gradient(q, step)
+    near = (np.abs(true) < 0.1) & (time > 0.5) & (time < 19.5)
+    seen, blurred = (
+        np.sqrt(np.mean((x[:, 0] - true[: len(x)])[near[: len(x)]] ** 2))
+        for x in (motion.paths[0].qd, motion.qd)
+    )
+    assert seen < 7e-4  # rad/s that steps of 1e-4 rad leave behind 10 ms
+    assert seen < 0.5 * blurred

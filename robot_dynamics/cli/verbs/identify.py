@@ -64,7 +64,7 @@ from robot_dynamics.identification import (
 )
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.export.html_report import html_report
-from robot_dynamics.identification.signals import joined, signals
+from robot_dynamics.identification.signals import joint_signals
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
@@ -256,7 +256,7 @@ def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Frictio
     """Return friction of coupled drives by joint, as a URDF has it, and warn about the error."""
     friction, robot = Friction.of(found.robot), found.robot
     model = EffortModel.of(robot, friction, found.rotor_inertia)
-    motion = joined([signals(recording, found.cutoff) for recording in recordings])
+    motion = joint_signals(recordings, found.cutoff)
     efforts = found.model.efforts(motion)
     off = np.linalg.norm(model.efforts(motion) - efforts, axis=0)
     off /= np.maximum(np.linalg.norm(efforts, axis=0), np.finfo(float).tiny)
