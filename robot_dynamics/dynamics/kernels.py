@@ -45,10 +45,10 @@ from robot_dynamics.kinematics import (
 )
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.free_joints import (
+    accelerations,
     at_zero,
     by_twists,
     free_joints,
-    has_free_base,
     motion_of,
     placed,
     rates_of_twists,
@@ -187,9 +187,10 @@ def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
         loaded, x, xd, xdd = motion_of(loaded, q, qd, qdd)
-        parts = derivatives.inverse_derivatives(loaded, x, xd, xdd, wrenches)
+        tau, *parts = derivatives.efforts_and_derivatives(loaded, x, xd, xdd, wrenches)
+        of_parts = accelerations(loaded, qd, qdd), joints.efforts(tau)
         coupled = map(joints.square, parts)
-        return dict(zip(names, by_twists(loaded, qd, *coupled), strict=True))
+        return dict(zip(names, by_twists(loaded, qd, of_parts, *coupled), strict=True))
 
     return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
@@ -242,12 +243,12 @@ def forward_second_derivatives(
         )
     first = forward_derivatives(tree, formulation, variant)
     second = inverse_second_derivatives(tree, formulation, variant)
-    accelerations = forward(tree, formulation, variant)
+    solved = forward(tree, formulation, variant)
     names = ("d2qdd_dq2", "d2qdd_dqdqd", "d2qdd_dqd2", "d2qdd_dtaudq")
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
         dqdd_dq, dqdd_dqd, dqdd_dtau = first.function(q, qd, tau, **values).values()
-        qdd = accelerations.function(q, qd, tau, **values)
+        qdd = solved.function(q, qd, tau, **values)
         of_efforts = tuple(second.function(q, qd, qdd, **values).values())
         parts = second_derivatives.forward_second_derivatives(
             of_efforts, (dqdd_dq, dqdd_dqd, dqdd_dtau)
@@ -427,9 +428,6 @@ KERNELS: Mapping[str, KernelDefinition] = {
 WITH_FRICTION = ("inverse", "bias", "forward", "forward_articulated")
 """Kernels to whose efforts `Variant.friction` adds the friction of the URDF."""
 
-OF_FREE_BASE = ("inverse_derivatives", "forward_derivatives", "regressor")
-"""Kernels that no floating or planar joint below the root may be in."""
-
 OF_JOINTS = ("inverse_second_derivatives", "forward_second_derivatives")
 """Kernels that no floating or planar joint may be in."""
 
@@ -463,11 +461,6 @@ def equations_of(
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
-        )
-    if name in OF_FREE_BASE and free_joints(tree) and not has_free_base(tree):
-        raise ArgumentError(
-            f"kernel '{name}' takes one floating or planar joint, on the root link, which carries "
-            f"all others; robot '{tree.name}' has {', '.join(x.name for x in free_joints(tree))}"
         )
     if name in OF_JOINTS and free_joints(tree):
         raise ArgumentError(
