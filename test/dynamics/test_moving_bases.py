@@ -5,7 +5,9 @@ are. What holds for every kernel of a fixed robot holds for these (`agreement`):
 by the complex step.
 """
 
+import os
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,16 +85,49 @@ def test_every_kernel_of_an_example_of_each_arrangement_on_a_free_base_agrees(pa
     if has_few_joints(path):
         assert_kernels_agree(robot, DEFAULT_FORMULATION, 21, names, source=path)
         return
-    # Equations on numbers: to trace those of a humanoid takes minutes
-    by_pinocchio = ByPinocchio(pin_model(robot, path), Dynamics(robot))
-    state = random_state(robot, 21)
+    assert_equations_agree(robot, path, names, 21)
+
+
+def assert_equations_agree(robot, source, names, seed, steps=False):
+    """Compare equations on numbers with Pinocchio: to trace those of a humanoid takes minutes."""
+    by_pinocchio = ByPinocchio(pin_model(robot, source), Dynamics(robot))
+    tree, state = merge_fixed(robot), random_state(robot, seed)
     for name in names:
-        equations = equations_of(
-            name, merge_fixed(robot), DEFAULT_FORMULATION, variant_of(name, robot)
-        )
+        equations = equations_of(name, tree, DEFAULT_FORMULATION, variant_of(name, robot))
         own = state[: len(equations.inputs)]
-        about = (robot.name, kind, name)
-        getattr(by_pinocchio, name)(arrays(equations.function(*own)), about, *own)
+        about = (robot.name, type(source).__name__, name)
+        found = arrays(equations.function(*own))
+        getattr(by_pinocchio, name)(found, about, *own)
+        derivatives = steps and complex_step(name, tree, DEFAULT_FORMULATION, own)
+        if derivatives:
+            # As `assert_kernels_agree`
+            allowed = ROUND_OFF + 1e-14 * np.linalg.cond(by_pinocchio.model.mass_matrix(own[0]))
+            assert_same(found[:2], derivatives, (*about, "complex step"), allowed)
+
+
+STANDING = {"humanoid", "quadruped", "biped", "mobile_manipulator", "wheeled"}
+
+
+@pytest.mark.thorough
+def test_robots_of_robot_descriptions_on_free_bases_agree():
+    """Those whose repository is in its cache: the package fetches hundreds of megabytes each."""
+    package = pytest.importorskip("robot_descriptions", reason="robot_descriptions is missing")
+    repositories = pytest.importorskip("robot_descriptions._repositories").REPOSITORIES
+    cache = Path(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions"))
+    compared = []
+    for name, about in package.DESCRIPTIONS.items():
+        place = cache.expanduser() / repositories[about.repository].cache_path
+        if not (about.has_urdf and about.tags & STANDING and place.is_dir()):
+            continue
+        path = find_robot(name)
+        for kind in BASES:
+            robot = on_base(read_urdf(path), kind)
+            singular = Dynamics(robot)._inertialess
+            names = [x for x in kernels_of(robot) if not (singular and x.startswith("forward"))]
+            assert_equations_agree(robot, path, names, 21)
+        compared.append(name)
+    if not compared:
+        pytest.skip(f"no robot of robot_descriptions is in its cache, {cache}")
 
 
 @pytest.mark.thorough
@@ -170,17 +205,7 @@ def with_free_joints(**options):
 @settings(max_examples=8)
 @given(with_free_joints(max_joints=4), seeds())
 def test_random_trees_with_floating_and_planar_joints_anywhere_agree(robot, seed):
-    tree, state = merge_fixed(robot), random_state(robot, seed)
-    by_pinocchio = ByPinocchio(pin_model(robot), Dynamics(robot))
-    for name in kernels_of(robot):
-        equations = equations_of(name, tree, DEFAULT_FORMULATION, variant_of(name, robot))
-        own, about = state[: len(equations.inputs)], (robot.name, name)
-        found = arrays(equations.function(*own))
-        getattr(by_pinocchio, name)(found, about, *own)
-        steps = complex_step(name, tree, DEFAULT_FORMULATION, own)
-        if steps:
-            allowed = ROUND_OFF + 1e-14 * np.linalg.cond(by_pinocchio.model.mass_matrix(own[0]))
-            assert_same(found[:2], steps, (*about, "complex step"), allowed)
+    assert_equations_agree(robot, None, kernels_of(robot), seed, steps=True)
 
 
 @pytest.mark.thorough
