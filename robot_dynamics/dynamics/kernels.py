@@ -49,6 +49,7 @@ from robot_dynamics.robot.free_joints import (
     at_zero,
     by_twists,
     free_joints,
+    has_free_base,
     motion_of,
     placed,
     rates_of_twists,
@@ -310,6 +311,13 @@ def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> E
 
 def _of_centre(tree: Robot, variant: Variant) -> Callable[..., tuple[Array, Array, Any]]:
     """Centroidal momentum matrix, centre of mass and mass as a function of q and the variant."""
+    if has_free_base(tree):
+        trunk = centroidal.Trunk.of(tree)
+
+        def of_trunk(q: Array, **values: Array) -> tuple[Array, Array, Any]:
+            return trunk.momentum_matrix(variant.apply(trunk.robot, values)[0], q)
+
+        return of_trunk
     framed = joint_frames(tree)
 
     def function(q: Array, **values: Array) -> tuple[Array, Array, Any]:
@@ -321,13 +329,21 @@ def _of_centre(tree: Robot, variant: Variant) -> Callable[..., tuple[Array, Arra
 
 def centroidal_momentum(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Momentum of all links about their centre of mass, linear over angular, of q and qd."""
+    inputs = {"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}
+    if has_free_base(tree):
+        trunk = centroidal.Trunk.of(tree)
+
+        def of_trunk(q: Array, qd: Array, **values: Array) -> Array:
+            return trunk.momentum(variant.apply(trunk.robot, values)[0], q, qd)
+
+        return Equations(inputs, of_trunk, "h")
     framed = joint_frames(tree)
 
     def function(q: Array, qd: Array, **values: Array) -> Array:
         loaded, x = placed(variant.apply(framed, values)[0], q)
         return centroidal.momentum(loaded, x, tree.coupling.rates(qd))
 
-    return Equations({"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}, function, "h")
+    return Equations(inputs, function, "h")
 
 
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
