@@ -92,7 +92,7 @@ def main() -> None:
         for key in sys.argv[1:] or ROBOTS:
             cells = []
             for quantity, mine, other in calls(key, Path(folder)):
-                best = best_times({"ours": mine, "pin": other}, turns=20, duration=0.02)
+                best = best_times({"ours": mine, "pin": other}, turns=200, duration=0.002)
                 ratio = best["ours"] / best["pin"]
                 cells.append(f"{ratio:.3f} ({1e6 * best['ours']:.2f} us)")
                 print(key, quantity, cells[-1], flush=True)

@@ -20,7 +20,10 @@ from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, regroup
-from robot_dynamics.spatial import cross
+from robot_dynamics.spatial import cross, skew
+
+TRUNK = 6
+"""Index of the link behind the six parts of a floating joint, and number of its parts."""
 
 
 def momentum_matrix(robot: Robot, q: Array) -> tuple[Array, Array, Any]:
@@ -94,11 +97,24 @@ class Trunk:
     def momentum_matrix(self, robot: Robot, q: Array) -> tuple[Array, Array, Any]:
         """As the function `momentum_matrix`, by columns of qd."""
         turn, place = self._pose(q)
-        M = composite_body.mass_matrix(robot, self._positions(q))
-        c, mass = _centre(M)
-        linear, angular = (robot.coupling.columns(M[rows].T).T for rows in (slice(3), slice(3, 6)))
-        A = np.vstack([turn @ linear, turn @ (angular - cross(c, linear))])
-        return np.hstack([A[:, :6] @ self._twists, A[:, 6:]]), turn @ c + place, mass
+        X_PL, I_L = composite_body.composite_bodies(robot, self._positions(q))
+        m, h = I_L[TRUNK].mass, I_L[TRUNK].first_moment
+        c = h * (1.0 / m)
+        about_c = I_L[TRUNK].second_moment + skew(h) @ skew(c)
+        columns = [*(m * turn).T, *(turn @ -skew(h)).T]
+        moments = [*np.zeros((3, 3)), *(turn @ about_c).T]
+        # Of every link from the trunk on, in axes of the root link, about the centre of mass
+        R, p = {TRUNK: turn}, {TRUNK: -(turn @ c)}
+        for k in range(TRUNK, len(X_PL)):
+            L, P, joint = k + 1, robot.parents[k], robot.joints[k]
+            R[L] = np.array([X_PL[k].vector_to_child(row) for row in R[P]])
+            p[L] = R[P] @ X_PL[k].p + p[P]
+            of_link = I_L[L], joint.axis, joint.type.rotates
+            force, moment = composite_body.unit_acceleration_wrench(*of_link)
+            columns.append(R[L] @ force)
+            moments.append(R[L] @ moment + cross(p[L], columns[-1]))
+        A = robot.coupling.columns(np.hstack([np.array(columns), np.array(moments)])).T
+        return np.hstack([A[:, :TRUNK] @ self._twists, A[:, TRUNK:]]), turn @ c + place, m
 
     @property
     def _twists(self) -> Array:

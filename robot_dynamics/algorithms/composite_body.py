@@ -31,18 +31,10 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
         joints on different branches are exactly zero.
     """
     n = len(robot.joints)
-    # X_PL[k]: frame of link L = k + 1 in that of its parent P. I_L: a link and all that is outward
-    # of it, about the origin of L in axes of L
-    X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    I_L = [link.inertia for link in robot.links]
-    for k in reversed(range(n)):
-        parent = robot.parents[k]
-        if parent > 0:
-            I_L[parent] = I_L[parent] + X_PL[k].inertia_to_parent(I_L[k + 1])
-
+    X_PL, I_L = composite_bodies(robot, q)
     M: Any = np.zeros((n, n), dtype=np.result_type(q, np.float64))
     for k, joint in enumerate(robot.joints):
-        f_L, m_L = _unit_acceleration_wrench(I_L[k + 1], joint.axis, joint.type.rotates)  # (3,)
+        f_L, m_L = unit_acceleration_wrench(I_L[k + 1], joint.axis, joint.type.rotates)  # (3,)
         j = k
         while True:  # inward along the path to the base, in axes of the link that joint j carries
             carrier = robot.joints[j]
@@ -54,7 +46,27 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
     return np.array(M)
 
 
-def _unit_acceleration_wrench(body: Inertia, axis: Array, rotates: bool) -> tuple[Array, Array]:
+def composite_bodies(robot: Robot, q: Array) -> tuple[list[ChangeOfFrame], list[Inertia]]:
+    """Compute the frames of links, and links with all that is outward of them.
+
+    Args:
+        robot: Tree without fixed joints; n joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+
+    Returns:
+        For every joint k, the frame of link k + 1 in that of its parent; and for every link L, the
+        inertia about the origin of L in axes of L; that of the root link is its own.
+    """
+    X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
+    I_L = [link.inertia for link in robot.links]
+    for k in reversed(range(len(robot.joints))):
+        parent = robot.parents[k]
+        if parent > 0:
+            I_L[parent] = I_L[parent] + X_PL[k].inertia_to_parent(I_L[k + 1])
+    return X_PL, I_L
+
+
+def unit_acceleration_wrench(body: Inertia, axis: Array, rotates: bool) -> tuple[Array, Array]:
     """Return force (3,), N, and moment (3,), N m, of a unit acceleration of a body at rest.
 
     Body, axis, force and moment are in the axes of the link, about its origin.
