@@ -63,7 +63,7 @@ class Trunk:
     """A robot with a free base, seen from the link that this base moves.
 
     Both sums are computed in axes of that link and turned once. Its whole momentum is that of a
-    floating joint, whatever the joint is that moves it, so that inertias may be regrouped.
+    floating joint, for a planar one too, so that inertias may be regrouped.
 
     Args:
         free: The joint.
