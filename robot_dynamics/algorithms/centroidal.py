@@ -17,10 +17,10 @@ from robot_dynamics.algorithms.momentum import momentum as generalized_momentum
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.free_joints import FreeJoint, free_joints
 from robot_dynamics.robot.joint_frames import joint_frames
-from robot_dynamics.robot.kinematic_tree import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, regroup
-from robot_dynamics.spatial import cross, skew
+from robot_dynamics.spatial import Pose, cross, skew
 
 TRUNK = 6
 """Index of the link behind the six parts of a floating joint, and number of its parts."""
@@ -78,9 +78,14 @@ class Trunk:
         """That of a tree without fixed joints and with a free base."""
         (free,) = free_joints(tree)
         links, joints = tree.links[free.parts.stop :], tree.joints[free.parts.stop :]
-        names = {link.name for link in links}
-        frames = {name: frame for name, frame in tree.frames.items() if frame.link in names}
-        carried = replace(tree, links=links, joints=joints, frames=frames).with_floating_base()
+        names = {tree.root, *(link.name for link in links)}
+        base = Joint(free.name, JointType.FLOATING, tree.root, links[0].name, Pose.identity())
+        carried = replace(
+            tree,
+            links=(Link(tree.root), *links),
+            joints=(base, *joints),
+            frames={name: frame for name, frame in tree.frames.items() if frame.link in names},
+        )
         return cls(free, regroup(joint_frames(merge_fixed(carried))))
 
     def momentum(self, robot: Robot, q: Array, qd: Array) -> Array:

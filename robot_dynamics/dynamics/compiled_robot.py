@@ -147,8 +147,6 @@ class CompiledRobot:
             return
         kernels = _kernels()
         definition = kernels.kernel_named(name)
-        if self.base == "moving" and name in kernels.OF_JOINTS:
-            raise ArgumentError(f"kernel '{name}' takes no moving base; make Dynamics(robot)")
         own = self.formulation != DEFAULT_FORMULATION or definition.physical
         if own or (self._tree.nq > self._tree.dof and not has_free_base(self._tree)):
             yield kernels.equations_of(name, self._tree, self.formulation, variant)
@@ -166,6 +164,8 @@ class CompiledRobot:
     def _on_moving_base(self, name: str, variant: Variant) -> Equations:
         if variant.gravity:
             raise ArgumentError("a moving base has gravity among its own numbers; give base alone")
+        if name == "forward_second_derivatives":
+            _kernels().check_twice(self._tree)
         floating = CompiledRobot(self._tree, self.formulation, base="floating", search=self._search)
 
         def of(part: str) -> Equations:

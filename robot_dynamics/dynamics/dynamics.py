@@ -149,7 +149,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
     @native_method
     def inverse_second_derivatives(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, base: Base = None
     ) -> InverseSecondDerivatives:
         """Differentiate the joint efforts of a motion twice; arguments as in `inverse`.
 
@@ -158,7 +158,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             (N, n, n, n): entry i, j, k of d2tau_dqdqd is the derivative of tau[i] by q[j] and
             qd[k], that of dM_dq the derivative of M[i, j] by q[k].
         """
-        return self._call("inverse_second_derivatives", (q, qd, qdd))
+        return self._call("inverse_second_derivatives", (q, qd, qdd), base=base)
 
     # -- motions of torques -----------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
     @native_method
     def forward_second_derivatives(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, *, base: Base = None
     ) -> ForwardSecondDerivatives:
         """Differentiate the joint accelerations that efforts produce twice.
 
@@ -227,7 +227,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             RobotError: If the robot has more than twelve joints.
             SingularMassMatrixError: If a joint accelerates nothing.
         """
-        return self._call("forward_second_derivatives", (q, qd, tau))
+        return self._call("forward_second_derivatives", (q, qd, tau), base=base)
 
     @native_method
     def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike, *, base: Base = None) -> Energy:

@@ -214,19 +214,40 @@ def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
     return Equations({"q": (tree.nq,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
+SECOND = {
+    "inverse": ("d2tau_dq2", "d2tau_dqdqd", "d2tau_dqd2", "dM_dq"),
+    "forward": ("d2qdd_dq2", "d2qdd_dqdqd", "d2qdd_dqd2", "d2qdd_dtaudq"),
+}
+"""Names of second derivatives of inverse and forward dynamics."""
+
+
+def check_twice(tree: Robot) -> None:
+    """Refuse a robot with too many joints for second derivatives of forward dynamics.
+
+    Raises:
+        RobotError: If it has more than `MOST_TWICE`.
+    """
+    if tree.dof > MOST_TWICE:
+        raise RobotError(
+            f"robot '{tree.name}': second derivatives of forward dynamics grow with the fourth "
+            f"power of the joints, of which it has {tree.dof} and a kernel takes {MOST_TWICE}; "
+            "robot_dynamics.algorithms.second_derivatives.forward_second_derivatives makes them "
+            "of the results of inverse_second_derivatives and forward_derivatives"
+        )
+
+
 def inverse_second_derivatives(
     tree: Robot, formulation: Formulation, variant: Variant
 ) -> Equations:
     """Second derivatives of tau, of q, qd, qdd; those by qd and qdd, and by qdd twice, are zero."""
     first = inverse_derivatives(tree, formulation, variant)
-    names = ("d2tau_dq2", "d2tau_dqdqd", "d2tau_dqd2", "dM_dq")
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
         def derivatives_at(q: Array, qd: Array, qdd: Array) -> list[Array]:
             return list(first.function(q, qd, qdd, **values).values())
 
         parts = second_derivatives.inverse_second_derivatives(derivatives_at, q, qd, qdd)
-        return dict(zip(names, parts, strict=True))
+        return dict(zip(SECOND["inverse"], parts, strict=True))
 
     return Equations(first.inputs, function)
 
@@ -235,17 +256,10 @@ def forward_second_derivatives(
     tree: Robot, formulation: Formulation, variant: Variant
 ) -> Equations:
     """Second derivatives of qdd, of q, qd, tau; those by tau and qd, and by tau twice, are zero."""
-    if tree.dof > MOST_TWICE:
-        raise RobotError(
-            f"robot '{tree.name}': second derivatives of forward dynamics grow with the fourth "
-            f"power of the joints, of which it has {tree.dof} and a kernel takes {MOST_TWICE}; "
-            "robot_dynamics.algorithms.second_derivatives.forward_second_derivatives makes them "
-            "of the results of inverse_second_derivatives and forward_derivatives"
-        )
+    check_twice(tree)
     first = forward_derivatives(tree, formulation, variant)
     second = inverse_second_derivatives(tree, formulation, variant)
     solved = forward(tree, formulation, variant)
-    names = ("d2qdd_dq2", "d2qdd_dqdqd", "d2qdd_dqd2", "d2qdd_dtaudq")
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
         dqdd_dq, dqdd_dqd, dqdd_dtau = first.function(q, qd, tau, **values).values()
@@ -254,7 +268,7 @@ def forward_second_derivatives(
         parts = second_derivatives.forward_second_derivatives(
             of_efforts, (dqdd_dq, dqdd_dqd, dqdd_dtau)
         )
-        return dict(zip(names, parts, strict=True))
+        return dict(zip(SECOND["forward"], parts, strict=True))
 
     return Equations(first.inputs, function)
 

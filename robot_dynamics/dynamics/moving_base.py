@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.algorithms import second_derivatives
 from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.algorithms.derivatives import accelerations_of
-from robot_dynamics.dynamics.kernels import Equations
+from robot_dynamics.dynamics.kernels import SECOND, Equations
 from robot_dynamics.dynamics.variant import Shape
 from robot_dynamics.foundation.arrays import Array
 
@@ -31,7 +32,7 @@ def on_moving_base(name: str, of: Floating, parents: tuple[int, ...]) -> Equatio
         of: Equations of the floating robot.
         parents: `elimination_parents` of the joints.
     """
-    n, about = len(parents), dict(of(name).inputs)
+    n, about = len(parents), dict(of(name.replace("_second_", "_")).inputs)
     about.pop("gravity", None)
     motion: dict[str, Shape] = {x: (n,) for x in ("q", "qd", "qdd", "tau") if about.pop(x, None)}
 
@@ -92,6 +93,25 @@ def _forward_derivatives(state: _State) -> dict[str, Array]:
     return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
 
 
+def _inverse_second_derivatives(state: _State, **changed: Array) -> dict[str, Array]:
+    motion = {**state.values, **changed}
+
+    def at(q: Array, qd: Array, qdd: Array) -> list[Array]:
+        return list(_inverse_derivatives(state, q=q, qd=qd, qdd=qdd).values())
+
+    parts = second_derivatives.inverse_second_derivatives(
+        at, *(motion[x] for x in ("q", "qd", "qdd"))
+    )
+    return dict(zip(SECOND["inverse"], parts, strict=True))
+
+
+def _forward_second_derivatives(state: _State) -> dict[str, Array]:
+    of_efforts: Any = tuple(_inverse_second_derivatives(state, qdd=state.solved()[0]).values())
+    first: Any = tuple(_forward_derivatives(state).values())
+    parts = second_derivatives.forward_second_derivatives(of_efforts, first)
+    return dict(zip(SECOND["forward"], parts, strict=True))
+
+
 MOVED: dict[str, Callable[[_State], Any]] = {
     "inverse": lambda state: _efforts(state("inverse")),
     "bias": lambda state: _efforts(state("inverse")),
@@ -99,6 +119,8 @@ MOVED: dict[str, Callable[[_State], Any]] = {
     "forward": _forward,
     "inverse_derivatives": _inverse_derivatives,
     "forward_derivatives": _forward_derivatives,
+    "inverse_second_derivatives": _inverse_second_derivatives,
+    "forward_second_derivatives": _forward_second_derivatives,
     "energy": lambda state: state("energy"),
     "momentum": lambda state: {x: part[6:] for x, part in state("momentum").items()},
     "regressor": lambda state: {"Y": state("regressor")},

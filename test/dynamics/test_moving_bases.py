@@ -6,7 +6,7 @@ by the complex step.
 """
 
 import os
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ from oracles import (
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.dynamics.kernels import KERNELS, OF_JOINTS, equations_of
 from robot_dynamics.dynamics.moving_base import MOVED
+from robot_dynamics.dynamics.variant import Variant, payload_numbers
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import (
     DEFAULT_FORMULATION,
@@ -44,6 +45,7 @@ from robot_dynamics.robot import find_robot, merge_fixed
 from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.free_joints import rates_in_step
 from robot_dynamics.simulation.integrators import integrate
+from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds
 
 ROUND_OFF = 1e-9  # float64 on both sides, of the largest entry; one wrong sign gives 1e-2 and more
@@ -202,6 +204,24 @@ def with_free_joints(**options):
     return robots(free=True, **options).filter(lambda robot: robot.nq > robot.dof)
 
 
+@pytest.mark.parametrize("name", ["centroidal_matrix", "centroidal_momentum"])
+@pytest.mark.parametrize("kind", BASES)
+def test_a_load_of_a_free_base_counts_in_centroidal_quantities_unless_on_the_root(name, kind):
+    robot = on_base(read_urdf(find_robot("planar_2r")), kind)
+    tip, com, turning = robot.tips[0], [0.1, 0.2, 0.3], np.diag([0.1, 0.2, 0.15])
+    state = random_state(robot, 3)[: 1 if name == "centroidal_matrix" else 2]
+
+    def found(tree, *load, at=""):
+        variant = Variant(payload_at=at) if at else Variant()
+        equations = equations_of(name, merge_fixed(tree), DEFAULT_FORMULATION, variant)
+        return evaluate(equations.trace(name), (*state, *load))[0]
+
+    load = payload_numbers(Inertia.from_com(2.0, com, turning))
+    loaded = found(robot.with_payload(tip, mass=2.0, com=com, inertia=turning))
+    assert relative_error(found(robot, load, at=tip), loaded) < ROUND_OFF
+    assert relative_error(found(robot, load, at=robot.root), found(robot)) < ROUND_OFF
+
+
 @settings(max_examples=8)
 @given(with_free_joints(max_joints=4), seeds())
 def test_random_trees_with_floating_and_planar_joints_anywhere_agree(robot, seed):
@@ -228,15 +248,12 @@ def test_a_planar_joint_moves_in_the_plane_that_its_axis_is_normal_to():
 
 
 @pytest.mark.parametrize("name", OF_JOINTS)
-def test_second_derivatives_refuse_bases_that_move(name):
+def test_second_derivatives_refuse_floating_and_planar_joints(name):
     with pytest.raises(ArgumentError) as refused:
         equations_of(name, merge_fixed(read_urdf(BELOW_THE_ROOT)), "newton_euler")
     assert str(refused.value) == (
         f"kernel '{name}' takes no floating or planar joint; robot 'catch' has throw, puck"
     )
-    with pytest.raises(ArgumentError) as refused:
-        Dynamics(read_urdf(find_robot("planar_2r")), base="moving").kernel(name)
-    assert str(refused.value) == f"kernel '{name}' takes no moving base; make Dynamics(robot)"
 
 
 # -- a base with a given motion ---------------------------------------------------------------
@@ -284,6 +301,30 @@ def test_a_moving_base_is_a_floating_one_whose_acceleration_is_given(formulation
     values = [p.value for p in moving.base_parameters]
     assert_same([found("regressor")[0] @ values], [tau], ("regressor", formulation))
     assert set(MOVED) <= set(KERNELS)
+
+
+def test_second_derivatives_on_a_moving_base_are_those_of_the_first():
+    arm, rng = Dynamics(read_urdf(find_robot("planar_2r")), base="moving"), np.random.default_rng(8)
+    base, h = base_motion(rng).numbers(arm.robot), 1e-6
+    states = {"inverse": rng.normal(size=(3, 2)), "forward": rng.normal(size=(3, 2))}
+    for name, state in states.items():
+        first = partial(getattr(arm, f"{name}_derivatives"), base=base)
+        by_q, by_q_qd, by_qd, last = getattr(arm, f"{name}_second_derivatives")(*state, base=base)
+
+        def slopes(k, first=first, state=state):
+            """Differences of the three first derivatives by input k, the direction last."""
+            ends = []
+            for step in np.eye(2):
+                moved = [[*state], [*state]]
+                moved[0][k], moved[1][k] = state[k] + h * step, state[k] - h * step
+                above, below = (first(*x) for x in moved)
+                ends.append([(a - b) / (2.0 * h) for a, b in zip(above, below, strict=True)])
+            return [np.moveaxis(np.array(part), 0, -1) for part in zip(*ends, strict=True)]
+
+        (q_q, _, of_third), (q_qd, qd_qd, _) = slopes(0), slopes(1)
+        wanted = [q_q, q_qd, qd_qd, of_third]
+        for found, other in zip((by_q, by_q_qd, by_qd, last), wanted, strict=True):
+            assert relative_error(found, other) < 1e-7  # of differences over h
 
 
 def test_methods_on_a_moving_base_take_its_motion_and_return_its_wrench():
