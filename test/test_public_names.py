@@ -21,7 +21,7 @@ DYNAMICS = {
     *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
     *("as_casadi", "as_jax", "as_torch"),
     *("operation_count", "source", "c_source", "cpp_header", "python_source"),
-    *("base", "neutral", "integrate", "difference"),
+    *("base", "on_moving_base", "neutral", "integrate", "difference"),
     *("centre_of_mass", "centroidal_matrix", "centroidal_momentum"),
 }
 ROBOT = {
