@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics.control.base_estimate import FADE_S, BaseEstimate
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.simulation.base_motions import sine
+from robot_dynamics.simulation.base_motions import Sine
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -21,7 +21,7 @@ def numbers(motion):
 
 
 def test_odometry_gives_the_motion_of_a_shaking_base_but_for_the_delay_of_the_filter():
-    true = sine("y", 0.05, 1.0)
+    true = Sine("y", 0.05, 1.0)
     estimate = BaseEstimate(GRAVITY, 0.005, 0.1)
     for now in np.arange(0.0, 2.3, PERIOD):
         motion = true(now)
