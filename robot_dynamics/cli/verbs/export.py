@@ -164,8 +164,6 @@ def _controller(arguments: argparse.Namespace) -> int:
     file = parameter_file(arguments)
     drives = f", drives of {file.name}" if file else ""
     print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}{drives}")
-    if request.drives is not None and request.drives.friction.memory.any():
-        print("NOTE: the controller compensates friction by velocity alone, without its memory")
     if package.without_effort:
         print(
             "NOTE: <ros2_control> of the URDF has no command interface 'effort' for "

@@ -272,5 +272,5 @@ class SymbolicTask:
             tau = tau + model.gyroscopic(*measured)
         none = np.zeros(len(qd))
         coulomb = x["model_coulomb"] if how.dry else none
-        rows = FrictionRows(x["model_viscous"], coulomb, none, none + 1.0, none, none, none)
+        rows = FrictionRows(x["model_viscous"], coulomb, none, none + 1.0, none, none, none, none)
         return np.asarray(tau + friction_effort(rows, qd, x["model_width"], tau))
