@@ -206,7 +206,7 @@ def inverse_derivatives(
         dtau/dq, dtau/dqd and the mass matrix dtau/dqdd, shape (n, n) each, row by effort and
         column by joint. Entries of joints on different branches are exactly zero.
     """
-    _, dtau_dq, dtau_dqd, M = _efforts_and_derivatives(robot, q, qd, qdd, wrenches)
+    _, dtau_dq, dtau_dqd, M = efforts_and_derivatives(robot, q, qd, qdd, wrenches)
     return dtau_dq, dtau_dqd, M
 
 
@@ -218,7 +218,7 @@ def forward_derivatives(
     wrenches: Wrenches,
     *,
     assembled: bool = False,
-    in_coordinates: Callable[[Array, Array, Array], tuple[Array, Array, Array]] | None = None,
+    in_coordinates: Callable[..., tuple[Array, Array, Array]] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Differentiate the joint accelerations that given efforts produce.
 
@@ -234,7 +234,8 @@ def forward_derivatives(
         assembled: Factorise the assembled mass matrix: a tenth fewer operations, but digits are
             lost where tiny links sit between large ones; see `keeps_digits`. With mimic joints
             it is always assembled.
-        in_coordinates: Turns dtau/dq, dtau/dqd and M into those by other coordinates.
+        in_coordinates: Turns dtau/dq, dtau/dqd and M, given behind the pair of qdd and tau, into
+            those by other coordinates.
 
     Returns:
         dqdd/dq, dqdd/dqd and dqdd/dtau (the inverse of the mass matrix), shape (n, n) each.
@@ -245,7 +246,7 @@ def forward_derivatives(
     _, dtau_dqd, M = inverse_derivatives(*at_q, E @ qd, at_rest, wrenches)  # of any qdd
     dtau_dqd = E.T @ dtau_dqd @ E
     # Coriolis efforts are homogeneous of degree two in qd
-    bias = E.T @ _efforts_and_derivatives(*at_q, at_rest, at_rest, wrenches)[0]
+    bias = E.T @ efforts_and_derivatives(*at_q, at_rest, at_rest, wrenches)[0]
     bias = bias + dtau_dqd @ (0.5 * qd)
     parents = elimination_parents(robot)
     if assembled or any(joint.mimic for joint in robot.joints):
@@ -257,7 +258,7 @@ def forward_derivatives(
     dtau_dq, _, _ = inverse_derivatives(*at_q, E @ qd, E @ qdd, wrenches)
     dtau_dq = E.T @ dtau_dq @ E
     if in_coordinates is not None:
-        dtau_dq, dtau_dqd, _ = in_coordinates(dtau_dq, dtau_dqd, E.T @ M @ E)
+        dtau_dq, dtau_dqd, _ = in_coordinates((qdd, tau), dtau_dq, dtau_dqd, E.T @ M @ E)
     return accelerations_of(dtau_dq, dtau_dqd, L, inverse_D, parents)
 
 
@@ -305,10 +306,10 @@ def keeps_digits(robot: Robot) -> bool:
     return True
 
 
-def _efforts_and_derivatives(
+def efforts_and_derivatives(
     robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the efforts tau, dtau/dq, dtau/dqd and M."""
+    """Return the efforts tau, and dtau/dq, dtau/dqd and M; arguments of `inverse_derivatives`."""
     n = len(robot.joints)
     # X_PL[k]: frame of link L = k + 1 in that of its parent P
     X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]

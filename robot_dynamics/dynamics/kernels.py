@@ -45,6 +45,7 @@ from robot_dynamics.kinematics import (
 )
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.free_joints import (
+    accelerations,
     at_zero,
     by_twists,
     free_joints,
@@ -187,9 +188,10 @@ def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant)
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
         loaded, x, xd, xdd = motion_of(loaded, q, qd, qdd)
-        parts = derivatives.inverse_derivatives(loaded, x, xd, xdd, wrenches)
+        tau, *parts = derivatives.efforts_and_derivatives(loaded, x, xd, xdd, wrenches)
+        of_parts = accelerations(loaded, qd, qdd), joints.efforts(tau)
         coupled = map(joints.square, parts)
-        return dict(zip(names, by_twists(loaded, qd, *coupled), strict=True))
+        return dict(zip(names, by_twists(loaded, qd, of_parts, *coupled), strict=True))
 
     return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
@@ -242,12 +244,12 @@ def forward_second_derivatives(
         )
     first = forward_derivatives(tree, formulation, variant)
     second = inverse_second_derivatives(tree, formulation, variant)
-    accelerations = forward(tree, formulation, variant)
+    solved = forward(tree, formulation, variant)
     names = ("d2qdd_dq2", "d2qdd_dqdqd", "d2qdd_dqd2", "d2qdd_dtaudq")
 
     def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
         dqdd_dq, dqdd_dqd, dqdd_dtau = first.function(q, qd, tau, **values).values()
-        qdd = accelerations.function(q, qd, tau, **values)
+        qdd = solved.function(q, qd, tau, **values)
         of_efforts = tuple(second.function(q, qd, qdd, **values).values())
         parts = second_derivatives.forward_second_derivatives(
             of_efforts, (dqdd_dq, dqdd_dqd, dqdd_dtau)
@@ -309,6 +311,13 @@ def centre_of_mass(tree: Robot, formulation: Formulation, variant: Variant) -> E
 
 def _of_centre(tree: Robot, variant: Variant) -> Callable[..., tuple[Array, Array, Any]]:
     """Centroidal momentum matrix, centre of mass and mass as a function of q and the variant."""
+    if has_free_base(tree):
+        trunk = centroidal.Trunk.of(tree)
+
+        def of_trunk(q: Array, **values: Array) -> tuple[Array, Array, Any]:
+            return trunk.momentum_matrix(variant.apply(trunk.robot, values)[0], q)
+
+        return of_trunk
     framed = joint_frames(tree)
 
     def function(q: Array, **values: Array) -> tuple[Array, Array, Any]:
@@ -320,13 +329,21 @@ def _of_centre(tree: Robot, variant: Variant) -> Callable[..., tuple[Array, Arra
 
 def centroidal_momentum(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Momentum of all links about their centre of mass, linear over angular, of q and qd."""
+    inputs = {"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}
+    if has_free_base(tree):
+        trunk = centroidal.Trunk.of(tree)
+
+        def of_trunk(q: Array, qd: Array, **values: Array) -> Array:
+            return trunk.momentum(variant.apply(trunk.robot, values)[0], q, qd)
+
+        return Equations(inputs, of_trunk, "h")
     framed = joint_frames(tree)
 
     def function(q: Array, qd: Array, **values: Array) -> Array:
         loaded, x = placed(variant.apply(framed, values)[0], q)
         return centroidal.momentum(loaded, x, tree.coupling.rates(qd))
 
-    return Equations({"q": (tree.nq,), "qd": (tree.dof,), **variant.inputs}, function, "h")
+    return Equations(inputs, function, "h")
 
 
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -427,9 +444,6 @@ KERNELS: Mapping[str, KernelDefinition] = {
 WITH_FRICTION = ("inverse", "bias", "forward", "forward_articulated")
 """Kernels to whose efforts `Variant.friction` adds the friction of the URDF."""
 
-OF_FREE_BASE = ("inverse_derivatives", "forward_derivatives", "regressor")
-"""Kernels that no floating or planar joint below the root may be in."""
-
 OF_JOINTS = ("inverse_second_derivatives", "forward_second_derivatives")
 """Kernels that no floating or planar joint may be in."""
 
@@ -463,11 +477,6 @@ def equations_of(
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
-        )
-    if name in OF_FREE_BASE and free_joints(tree) and not has_free_base(tree):
-        raise ArgumentError(
-            f"kernel '{name}' takes one floating or planar joint, on the root link, which carries "
-            f"all others; robot '{tree.name}' has {', '.join(x.name for x in free_joints(tree))}"
         )
     if name in OF_JOINTS and free_joints(tree):
         raise ArgumentError(

@@ -94,16 +94,32 @@ class FreeJoint:
     def brackets(self) -> Array:
         """B in the rates of a twist: d/dt V = accelerations of the parts + B V V, shape (k, k, k).
 
-        A revolute part turns the axes of the parts before it.
+        A revolute part turns the axes of the parts before it: entry m, i, j is the derivative by
+        the position of part i of entry m, j of J in V = J (rates of the parts).
         """
         k = self.axes.shape[1]
-        first, B = self.slides, np.zeros((k, k, k))
+        return np.where(_before(k), self._turned, 0.0).swapaxes(0, 1)
+
+    @property
+    def second_brackets(self) -> Array:
+        """Second derivatives of J: entry m, i, l, j is that of m, j by parts i and l."""
+        k, turned = self.axes.shape[1], self._turned
+        found = np.zeros((k, k, k, k))
+        for i in range(k):
+            for j in range(i + 1):  # the part nearer to the root turns the axes first
+                found[:, i, j, :j] = found[:, j, i, :j] = (turned[i] @ turned[j])[:, :j]
+        return found
+
+    @property
+    def _turned(self) -> Array:
+        """Change of axis j along axis m by a turn of part i: entry i, m, j."""
+        k, first = self.axes.shape[1], self.slides
+        turned = np.zeros((k, k, k))
         for i in range(first, k):
-            for j in range(i):
-                for m in range(first) if j < first else range(first, k):
-                    turned = np.cross(self.axes[:, i], self.axes[:, j])
-                    B[m, i, j] = -np.round(self.axes[:, m] @ turned)
-        return B
+            change = self.axes.T @ np.cross(self.axes.T, self.axes[:, i]).T
+            for of in (slice(first), slice(first, k)):
+                turned[i, of, of] = np.round(change[of, of])
+        return turned
 
 
 def free_joints(tree: KinematicTree) -> tuple[FreeJoint, ...]:
@@ -223,16 +239,23 @@ def _blocks(tree: KinematicTree, qd: Array, factor: int) -> Array:
 
 
 def by_twists(
-    tree: Robot, qd: Array, tau_q: Array, tau_qd: Array, M: Array
+    tree: Robot,
+    qd: Array,
+    of_parts: tuple[Array, Array],
+    tau_q: Array,
+    tau_qd: Array,
+    M: Array,
 ) -> tuple[Array, Array, Array]:
-    """Turn derivatives by the parts of a free base, at constant qdd, into those by its twist.
+    """Turn derivatives by the parts of free joints into those by twists, at constant qdd.
 
-    A displacement of the base changes nothing but the direction of gravity in its axes, which has
-    the effect of an acceleration.
+    A displacement of a free base changes nothing but the direction of gravity in its axes, which
+    has the effect of an acceleration. That of another free joint changes the rates of its parts
+    that make up its twist, and the efforts that make up its wrench.
 
     Args:
-        tree: Tree without fixed joints and with a free base, with gravity as `motion_of` has it.
+        tree: Tree without fixed joints, as `motion_of` has it.
         qd: Velocities, shape (dof,).
+        of_parts: `accelerations` and efforts, shape (dof,) each.
         tau_q: Derivatives of the efforts by positions, shape (dof, dof).
         tau_qd: Derivatives by velocities.
         M: Mass matrix.
@@ -242,15 +265,48 @@ def by_twists(
     """
     if not free_joints(tree):
         return tau_q, tau_qd, M
+    tau_q = tau_q.copy()
     for free in free_joints(tree):
+        if not has_free_base(tree):
+            _turn_parts(free, qd, of_parts, tau_q, tau_qd, M)
+            continue
         count = free.slides
         g = free.first.T @ tree.gravity
         turned = np.column_stack([cross(g, w) for w in free.axes.T[count:]])
         by_turn = M[:, free.linear] @ -(free.axes.T[:count] @ turned)
-        tau_q = tau_q.copy()
         tau_q[:, free.linear], tau_q[:, free.angular] = 0.0, by_turn
     change = _blocks(tree, qd, 1) + _blocks(tree, qd, 2)
     return tau_q, tau_qd - M @ change, M
+
+
+def _turn_parts(
+    free: FreeJoint,
+    qd: Array,
+    of_parts: tuple[Array, Array],
+    tau_q: Array,
+    tau_qd: Array,
+    M: Array,
+) -> None:
+    """Add to derivatives by the positions of parts that of V = J x', and of the wrench J^-T tau.
+
+    At constant V and V', a position changes x' and x'' = J^-1 (V' - J' x').
+    """
+    v, B, B2 = free.v, free.brackets, free.second_brackets
+    rates, (xdd, tau) = qd[v], (x[v] for x in of_parts)
+    twice = B @ rates  # entry m, i
+    for k in range(free.slides, len(rates)):
+        change = -(B[:, k] @ rates)
+        coriolis = (B2[:, k] @ rates) @ rates + twice @ change + (B @ change) @ rates
+        acceleration = -(B[:, k] @ xdd) - coriolis
+        column = v.start + k
+        tau_q[:, column] = tau_q[:, column] + tau_qd[:, v] @ change + M[:, v] @ acceleration
+        tau_q[v, column] = tau_q[v, column] - B[:, k].T @ tau
+
+
+def _before(k: int) -> Array:
+    """True for entries i, m, j with part j before part i, shape (k, k, k)."""
+    i, j = np.arange(k)[:, None, None], np.arange(k)
+    return np.broadcast_to(j < i, (k, k, k))
 
 
 def at_zero(tree: KinematicTree, q: Array) -> Array:

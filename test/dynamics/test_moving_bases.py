@@ -5,7 +5,9 @@ are. What holds for every kernel of a fixed robot holds for these (`agreement`):
 by the complex step.
 """
 
+import os
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from agreement import (
     arrays,
     assert_kernels_agree,
     assert_same,
+    complex_step,
     evaluate,
     variant_of,
 )
@@ -28,7 +31,7 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.dynamics.kernels import KERNELS, OF_FREE_BASE, OF_JOINTS, equations_of
+from robot_dynamics.dynamics.kernels import KERNELS, OF_JOINTS, equations_of
 from robot_dynamics.dynamics.moving_base import MOVED
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import (
@@ -39,7 +42,7 @@ from robot_dynamics.formulations import (
 )
 from robot_dynamics.robot import find_robot, merge_fixed
 from robot_dynamics.robot.base_motion import BaseMotion
-from robot_dynamics.robot.free_joints import has_free_base, rates_in_step
+from robot_dynamics.robot.free_joints import rates_in_step
 from robot_dynamics.simulation.integrators import integrate
 from strategies import random_state, robots, seeds
 
@@ -60,8 +63,7 @@ def solo(base="floating"):
 def kernels_of(robot):
     coupled = len(robot.moving_joints) != robot.dof
     names = [name for name in KERNELS if not (coupled and name == "forward_articulated")]
-    refused = OF_JOINTS if has_free_base(merge_fixed(robot)) else OF_JOINTS + OF_FREE_BASE
-    return [name for name in names if name not in refused]
+    return [name for name in names if name not in OF_JOINTS]
 
 
 WITH_LEGS = [path for path in characteristic_examples() if path.stem in ("finger_edu",)]
@@ -83,16 +85,49 @@ def test_every_kernel_of_an_example_of_each_arrangement_on_a_free_base_agrees(pa
     if has_few_joints(path):
         assert_kernels_agree(robot, DEFAULT_FORMULATION, 21, names, source=path)
         return
-    # Equations on numbers: to trace those of a humanoid takes minutes
-    by_pinocchio = ByPinocchio(pin_model(robot, path), Dynamics(robot))
-    state = random_state(robot, 21)
+    assert_equations_agree(robot, path, names, 21)
+
+
+def assert_equations_agree(robot, source, names, seed, steps=False):
+    """Compare equations on numbers with Pinocchio: to trace those of a humanoid takes minutes."""
+    by_pinocchio = ByPinocchio(pin_model(robot, source), Dynamics(robot))
+    tree, state = merge_fixed(robot), random_state(robot, seed)
     for name in names:
-        equations = equations_of(
-            name, merge_fixed(robot), DEFAULT_FORMULATION, variant_of(name, robot)
-        )
+        equations = equations_of(name, tree, DEFAULT_FORMULATION, variant_of(name, robot))
         own = state[: len(equations.inputs)]
-        about = (robot.name, kind, name)
-        getattr(by_pinocchio, name)(arrays(equations.function(*own)), about, *own)
+        about = (robot.name, type(source).__name__, name)
+        found = arrays(equations.function(*own))
+        getattr(by_pinocchio, name)(found, about, *own)
+        derivatives = steps and complex_step(name, tree, DEFAULT_FORMULATION, own)
+        if derivatives:
+            # As `assert_kernels_agree`
+            allowed = ROUND_OFF + 1e-14 * np.linalg.cond(by_pinocchio.model.mass_matrix(own[0]))
+            assert_same(found[:2], derivatives, (*about, "complex step"), allowed)
+
+
+STANDING = {"humanoid", "quadruped", "biped", "mobile_manipulator", "wheeled"}
+
+
+@pytest.mark.thorough
+def test_robots_of_robot_descriptions_on_free_bases_agree():
+    """Those whose repository is in its cache: the package fetches hundreds of megabytes each."""
+    package = pytest.importorskip("robot_descriptions", reason="robot_descriptions is missing")
+    repositories = pytest.importorskip("robot_descriptions._repositories").REPOSITORIES
+    cache = Path(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions"))
+    compared = []
+    for name, about in package.DESCRIPTIONS.items():
+        place = cache.expanduser() / repositories[about.repository].cache_path
+        if not (about.has_urdf and about.tags & STANDING and place.is_dir()):
+            continue
+        path = find_robot(name)
+        for kind in BASES:
+            robot = on_base(read_urdf(path), kind)
+            singular = Dynamics(robot)._inertialess
+            names = [x for x in kernels_of(robot) if not (singular and x.startswith("forward"))]
+            assert_equations_agree(robot, path, names, 21)
+        compared.append(name)
+    if not compared:
+        pytest.skip(f"no robot of robot_descriptions is in its cache, {cache}")
 
 
 @pytest.mark.thorough
@@ -162,6 +197,24 @@ def test_every_kernel_with_joints_below_the_root_agrees():
     assert_kernels_agree(robot, "augmented_body", 3, kernels_of(robot), source=BELOW_THE_ROOT)
 
 
+def with_free_joints(**options):
+    """Random trees with a floating or planar joint anywhere."""
+    return robots(free=True, **options).filter(lambda robot: robot.nq > robot.dof)
+
+
+@settings(max_examples=8)
+@given(with_free_joints(max_joints=4), seeds())
+def test_random_trees_with_floating_and_planar_joints_anywhere_agree(robot, seed):
+    assert_equations_agree(robot, None, kernels_of(robot), seed, steps=True)
+
+
+@pytest.mark.thorough
+@settings(max_examples=5)
+@given(with_free_joints(max_joints=3), seeds())
+def test_compiled_kernels_of_such_trees_agree(robot, seed):
+    assert_kernels_agree(robot, DEFAULT_FORMULATION, seed, kernels_of(robot))
+
+
 def test_a_planar_joint_moves_in_the_plane_that_its_axis_is_normal_to():
     text = (
         f'<robot name="sheet"><link name="world"/><link name="a">{INERTIAL}</link>'
@@ -172,16 +225,6 @@ def test_a_planar_joint_moves_in_the_plane_that_its_axis_is_normal_to():
     assert relative_error(place.position, [0.0, 0.3, 0.4]) < 1e-15
     turned = [[1, 0, 0], [0, np.cos(0.5), -np.sin(0.5)], [0, np.sin(0.5), np.cos(0.5)]]
     assert relative_error(place.rotation, turned) < 1e-15
-
-
-@pytest.mark.parametrize("name", OF_FREE_BASE)
-def test_kernels_of_a_free_base_refuse_free_joints_elsewhere(name):
-    with pytest.raises(ArgumentError) as refused:
-        equations_of(name, merge_fixed(read_urdf(BELOW_THE_ROOT)), "newton_euler")
-    assert str(refused.value) == (
-        f"kernel '{name}' takes one floating or planar joint, on the root link, which carries all "
-        "others; robot 'catch' has throw, puck"
-    )
 
 
 @pytest.mark.parametrize("name", OF_JOINTS)

@@ -20,12 +20,14 @@ from robot_dynamics.spatial import Inertia, Pose
 
 MOVING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
+FREE = (JointType.FLOATING, JointType.PLANAR)
+
 
 # -- robots ---------------------------------------------------------------------------------
 
 
 @st.composite
-def robots(draw, *, min_joints=1, max_joints=7, fixed=True, mimic=True, branches=True):
+def robots(draw, *, min_joints=1, max_joints=7, fixed=True, mimic=True, branches=True, free=False):
     """Random tree with at least one independent joint, physical inertias and oblique axes.
 
     Args:
@@ -35,12 +37,13 @@ def robots(draw, *, min_joints=1, max_joints=7, fixed=True, mimic=True, branches
         fixed: Whether joints may be fixed.
         mimic: Whether joints may follow others.
         branches: Whether a link may carry several joints; otherwise the robot is a chain.
+        free: Whether joints may be floating or planar, the latter about the z axis.
 
     Returns:
         Robot. Joint names descend through the alphabet, so that an oracle that sorts them
         disagrees with tree order.
     """
-    types = st.sampled_from(MOVING + ((JointType.FIXED,) if fixed else ()))
+    types = st.sampled_from(MOVING + (JointType.FIXED,) * fixed + FREE * free)
     kinds = draw(st.lists(types, min_size=min_joints, max_size=max_joints))
     if all(kind is JointType.FIXED for kind in kinds):
         kinds[-1] = JointType.REVOLUTE
@@ -58,7 +61,7 @@ def robots(draw, *, min_joints=1, max_joints=7, fixed=True, mimic=True, branches
                 parent=path[-1],
                 child=f"link_{k + 1}",
                 origin=Pose(random_rotation(rng), rng.uniform(-0.5, 0.5, 3)),
-                axis=random_axis(rng, plain_axes),
+                axis=np.eye(3)[2] if kind in FREE else random_axis(rng, plain_axes),
                 limits=random_limits(rng, kind),
                 damping=float(rng.uniform(0.0, 2.0)),
                 friction=float(rng.uniform(0.0, 2.0)),
@@ -98,7 +101,9 @@ def limbed_robots(draw):
 
 def couple(joints, draw, rng):
     """Let some moving joints follow one leader, which may stand before or after them."""
-    moving = [k for k, joint in enumerate(joints) if joint.moves]
+    moving = [k for k, joint in enumerate(joints) if joint.type in MOVING]
+    if not moving:
+        return joints
     leader = draw(st.sampled_from(moving))
     followers = draw(st.sets(st.sampled_from(moving)))
     for k in followers - {leader}:

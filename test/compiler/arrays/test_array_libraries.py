@@ -7,13 +7,14 @@ import sys
 import numpy as np
 import pytest
 
+from agreement import displaced
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.dynamics.kernels import KERNELS, OF_FRAMES
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, MissingPackageError, ShapeError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.foundation import lazy
-from robot_dynamics.robot import find_robot
+from robot_dynamics.robot import find_robot, merge_fixed
 
 LIBRARIES = ("casadi", "jax", "torch")
 ROUND_OFF = 1e-11  # float64 on both sides, other orders of sums, entries up to 100
@@ -264,3 +265,52 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(arm, library, m
 def test_a_function_is_made_once(arm):
     pytest.importorskip("casadi", reason="CasADi is not installed")
     assert arm.as_casadi("gravity") is arm.as_casadi("gravity")
+
+
+# -- bases that move ------------------------------------------------------------------------------
+
+
+def value_and_derivative(library, arm, inputs):
+    """Efforts of a function of a library, and their derivatives by q, shape (n, nq)."""
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    function = getattr(arm, f"as_{library}")("inverse")
+    if library == "casadi":
+        symbols = [module.SX.sym(f"x{k}", len(x)) for k, x in enumerate(inputs)]
+        found = function(*symbols)
+        tau = found[0] if isinstance(found, tuple) else found
+        both = module.Function("both", symbols, [tau, module.jacobian(tau, symbols[0])])
+        value, derivative = (np.array(x) for x in both(*inputs))
+        return value.ravel(), derivative
+
+    def efforts(*arrays):
+        return listed(function(*arrays))[0]
+
+    if library == "torch":
+        given = [module.as_tensor(x) for x in inputs]
+        derivative = module.autograd.functional.jacobian(lambda q: efforts(q, *given[1:]), given[0])
+        return efforts(*given).numpy(), derivative.numpy()
+    with module.enable_x64(True):
+        return np.asarray(efforts(*inputs)), np.asarray(module.jacrev(efforts)(*inputs))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("base", ["moving", "floating"])
+def test_functions_on_bases_that_move_have_values_and_derivatives_of_the_kernels(library, base):
+    arm = Dynamics(read_urdf(find_robot("planar_2r")), base=base)
+    n = arm.robot.dof
+    qd, qdd = RNG.normal(size=(2, n))
+    if base == "moving":
+        inputs = [RNG.normal(size=n), qd, qdd, RNG.normal(size=15)]
+        expected = arm.inverse(*inputs[:3], base=inputs[3]).tau
+        by_q = arm.inverse_derivatives(*inputs[:3], base=inputs[3]).dtau_dq
+        steps = np.eye(n)
+    else:
+        q = arm.integrate(arm.neutral(), RNG.normal(size=n))
+        inputs = [q, qd, qdd]
+        expected, by_q = arm.inverse(*inputs), arm.inverse_derivatives(*inputs).dtau_dq
+        tree = merge_fixed(arm.robot)
+        steps = [displaced(tree, q, 1j * STEP * step, True).imag / STEP for step in np.eye(n)]
+    value, derivative = value_and_derivative(library, arm, inputs)
+    np.testing.assert_allclose(value, expected, rtol=ROUND_OFF, atol=ROUND_OFF)
+    # by small twists, as the kernel has them: each is a change of the entries of q
+    np.testing.assert_allclose(derivative @ np.transpose(steps), by_q, rtol=1e-9, atol=1e-9)
