@@ -161,7 +161,7 @@ def _controller(arguments: argparse.Namespace) -> int:
     folder = arguments.output / name
     write_folder(folder, package.files, force=arguments.force)
     carried = f"payloads at '{request.endpoint}'" if request.endpoint else "no payloads"
-    file = parameter_file(arguments)
+    file = parameter_file(arguments.robot, arguments.parameters)
     drives = f", drives of {file.name}" if file else ""
     print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}{drives}")
     if package.without_effort:

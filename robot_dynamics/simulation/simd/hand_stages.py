@@ -79,10 +79,10 @@ class HandStructure:
         """Return the structure of a task and of the friction of its model.
 
         Raises:
-            ArgumentError: If friction depends on load or direction, or has a Stribeck part.
+            ArgumentError: If friction depends on load, direction or way, or has a Stribeck part.
         """
         friction = model.friction or Friction.none(1)
-        if friction.is_uneven or friction.stiction.any():
+        if friction.is_uneven or friction.stiction.any() or friction.remembers:
             raise ArgumentError(
                 "a compiled law in task space compensates viscous and Coulomb friction alone; "
                 "leave the other terms out of the model"
