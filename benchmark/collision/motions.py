@@ -221,10 +221,11 @@ def observed(
     )
     own = np.tile(settings, (count, 1, 1))
     effort, band = np.empty((2, *q.shape))
+    none, rows = np.zeros_like(q[0]), [ObserverState._fields.index(x) for x in ("effort", "band")]
     for k in range(len(q)):
         tau, scalars = held[max(k - 1, 0)], later if k else first
-        state = kernel(p[k], rate[k], qd[k], tau, state, scalars, own)[0].copy()
-        effort[k], band[k] = state[:, 4], state[:, 5]
+        state = kernel(p[k], rate[k], qd[k], none, tau, state, scalars, own)[0].copy()
+        effort[k], band[k] = (state[:, row] for row in rows)
     return effort, ObserverSettings.of(settings).threshold + band
 
 

@@ -85,14 +85,13 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 
 def drives_of(arguments: argparse.Namespace, robot: Robot) -> Drives | None:
     """Return friction and rotors of `--parameters` or of the file beside the URDF, or None."""
-    path = parameter_file(arguments)
+    path = parameter_file(arguments.robot, arguments.parameters)
     return None if path is None else read_parameters(path, robot)
 
 
-def parameter_file(arguments: argparse.Namespace) -> Path | None:
-    """Return the file of `drives_of`, or None."""
-    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
-    given: Path | None = arguments.parameters
+def parameter_file(robot: str, given: Path | None) -> Path | None:
+    """Return the file of `drives_of`: the one that is given, the one beside a URDF, or None."""
+    beside = Path(find_robot(robot)).with_suffix(".yaml")
     return given or (beside if beside.is_file() else None)
 
 

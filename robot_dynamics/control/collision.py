@@ -24,7 +24,9 @@ from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.friction import (
+    MEASURED_JUMP,
     Friction,
+    FrictionMemory,
     FrictionRows,
     effort_beyond_friction,
     friction_effort,
@@ -184,6 +186,7 @@ class ObserverState(NamedTuple):
         p: Generalized momentum with rotors, N m s or N s.
         rate: C^T qd - g, N m or N.
         qd: Velocity, rad/s or m/s.
+        direction: Direction that friction remembers, -1 to 1.
         tau: Effort since the state before, N m or N.
         effort: The external effort r, N m or N.
         band: Uncertainty of friction and drives in the threshold, N m or N.
@@ -192,6 +195,7 @@ class ObserverState(NamedTuple):
     p: Array
     rate: Array
     qd: Array
+    direction: Array
     tau: Array
     effort: Array
     band: Array
@@ -233,6 +237,7 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
         "p": (n,),  # of the kernel `momentum`, at the present state
         "rate": (n,),
         "qd": (n,),
+        "direction": (n,),  # that friction remembers
         "tau": (n,),  # commanded or measured effort since the last state
         "state": (len(ObserverState._fields), n),  # at the last state
         "scalars": (3,),  # time since the last state, s; gain, 1/s; 1 to start afresh, else 0
@@ -250,7 +255,7 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
 
     Args:
         x: Arrays by the names in `input_shapes`; those of shape (n,) may be (N, n), with a state
-            of shape (6, N, n).
+            of shape (7, N, n).
 
     Returns:
         state: The rows of `ObserverState` from now on.
@@ -260,7 +265,8 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     last, settings = ObserverState(*x["state"]), ObserverSettings.of(x["settings"])
     (dt, gain, afresh), tau, qd, f = x["scalars"], x["tau"], x["qd"], settings.friction
     p = x["p"] + settings.rotors * qd
-    acted = (effort_beyond_friction(f, v, tau, f.width) for v in (last.qd, qd))
+    ways = (last.qd, last.direction), (qd, x["direction"])
+    acted = (effort_beyond_friction(f, v, tau, f.width, remembered=z) for v, z in ways)
     mean = (sum(acted) + last.rate + x["rate"]) / 2.0
     share = 1.0 - np.exp(-gain * dt)
     external = (p - last.p) / dt - mean
@@ -270,12 +276,13 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     dry = f.coulomb + stribeck + f.load * abs(tau)
     slow = 1.0 - abs(np.tanh(qd / settings.slow_speed))
     uncertain = dry * slow * settings.dry + settings.slow * slow + settings.per_speed * abs(qd)
-    uncertain = uncertain + settings.share * abs(friction_effort(f, qd, f.width, tau))
+    friction = friction_effort(f, qd, f.width, tau, remembered=x["direction"])
+    uncertain = uncertain + settings.share * abs(friction)
     uncertain = uncertain + (1.0 - afresh) * abs(tau - last.tau)
     grown = share + afresh * (1.0 - share)
     band = last.band + grown * (uncertain - last.band)
 
-    state = np.array(ObserverState(p, x["rate"], qd, tau, effort, band))
+    state = np.array(ObserverState(p, x["rate"], qd, x["direction"], tau, effort, band))
     over = abs(effort) / (settings.threshold + band)
     largest = over[0]
     for other in over[1:]:
@@ -319,13 +326,14 @@ def observer_settings(model: Model, collision: Collision) -> Array:
     robot = model.dynamics.robot
     n, none = robot.dof, np.zeros(robot.dof)
     friction, rotors = model.friction or Friction.none(n), model.rotor_inertia
-    rows = [np.broadcast_to(getattr(friction, name), n) for name in FrictionRows._fields]
-    rows[-1] = width = np.where(rows[-1] > 0.0, rows[-1], model.friction_width)
+    width = np.where(friction.width > 0.0, friction.width, model.friction_width)
+    given = {**vars(friction), "width": width}
+    rows = [np.broadcast_to(given[name], n) for name in FrictionRows._fields]
     rows.append(none if rotors is None else rotors)
     bands, factor = collision.bands, collision.factor
     if bands is None:
-        given = collision.threshold
-        threshold = default_thresholds(robot) if given is None else given
+        threshold = collision.threshold
+        threshold = default_thresholds(robot) if threshold is None else threshold
         return np.array([*rows, threshold, *unidentified_rows(width)])
     threshold = np.maximum(factor * bands.moving, least_thresholds(robot))
     known = np.isfinite(threshold)
@@ -349,6 +357,7 @@ class CollisionMonitor:
         self._kernel = observer_kernel(n)
         self._none, self._scalars = np.zeros(n), np.zeros(3)
         self._model: Model | None = None
+        self._memory: FrictionMemory | None = None
         self._collision: Collision | None = None
         self._path: deque[tuple[float, Array]] = deque()
         self.forget()
@@ -360,6 +369,13 @@ class CollisionMonitor:
         self._since, self._above = np.full(len(self._none), np.inf), False
         self.joint: int | None = None
         self._path.clear()
+        if self._memory is not None:
+            self._memory.forget()
+
+    @property
+    def direction(self) -> Array:
+        """Return the direction that friction remembers of the measured way, shape (n,)."""
+        return ObserverState(*self._state).direction
 
     @property
     def effort(self) -> Array:
@@ -395,11 +411,16 @@ class CollisionMonitor:
         if afresh:
             self.forget()
             dt = 1.0
+        direction = self._none
+        if (memory := self._memory) is not None:
+            memory.follow(measured.q)
+            assert memory.direction is not None
+            direction = memory.direction
         p, rate = model.momentum(*measured)
         self._scalars[:] = dt, collision.gain, afresh
         self._at = at
         self._state, share, largest = self._kernel(
-            p, rate, measured.qd, tau, self._state, self._scalars, self._settings
+            p, rate, measured.qd, direction, tau, self._state, self._scalars, self._settings
         )
         self._note(measured.q, at)
         worst = largest.item()
@@ -414,6 +435,11 @@ class CollisionMonitor:
         if before and not np.array_equal(model.rotor_inertia, before.rotor_inertia):  # type: ignore[arg-type]
             self.forget()
         self._model, self._collision = model, collision
+        friction, memory = model.friction, self._memory
+        if friction is None or not friction.remembers:
+            self._memory = None
+        elif memory is None or not memory.fits(friction):
+            self._memory = FrictionMemory(friction, MEASURED_JUMP)
         self._settings = observer_settings(model, collision)
 
     def _judge(self, share: Array, worst: float, time: float, at: float) -> int | None:

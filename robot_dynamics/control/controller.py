@@ -484,20 +484,23 @@ class Controller:
                 tau = self._none
             elif tau is None:
                 rest = self._setpoint.at_rest(now)
-                model.follow(rest.q)
+                model.follow(rest.q, rest.qd)
                 tau = model.feedforward(*rest) + self._dead_reckoning.disturbance_at(rest.qd)
             return self._equations.open_loop(tau, measured, state, dt, fade, renew)
         if status is Status.TRACKING and self._reference is not None and not self.in_task_space:
             law, motion = ALL_MODES[settings.mode], self._reference
             offset = self._setpoint.offset(now)
             if model.memory is not None:
-                model.follow(motion.desired()[0] + offset[0])
+                model.follow(*(motion.desired() + offset))
         else:
             law = self._law
             if law.feedback and self._runs_away(measured, now):
+                model.leave()
                 self._go_on_from(State(measured.q, self._none, self._none), now)
             rest = self._setpoint.at_rest(now)
-            model.follow(rest.q)
+            model.follow(rest.q, rest.qd)
+            if self.task is not None and self.in_task_space and status is Status.TRACKING:
+                model.move(self.task.velocity * dt)
             motion = ReferenceSegment.at(rest.q, rest.qd, model.feedforward(*rest))
             offset = np.zeros_like(motion.before)
         found = self._equations.closed_loop(
@@ -520,6 +523,7 @@ class Controller:
             self._begin_task()
             if self.in_task_space:
                 self._supervisor.references.forget()  # of the target that is given up
+        self.model.leave()
         self._go_on_from(at, now)
 
     def _at(self, start: Start, measured: Measured, now: float) -> State:

@@ -37,8 +37,13 @@ DEFAULT_SLIP = 1e-3
 """Slip distance of a joint without memory, rad or m, which has no effect."""
 
 JUMP = 0.1
-"""Change of a position from cycle to cycle that is no motion, rad or m."""
+"""Change of a desired position from cycle to cycle that is no motion, rad or m."""
 
+MEASURED_JUMP = 1.0
+"""Change of a measured position from state to state that is no motion, rad or m."""
+
+HELD = 0.9
+"""Part of the friction of the last direction that is compensated while a joint rests."""
 
 ELEMENTS = 3
 """Elements of friction with memory, in parallel."""
@@ -77,6 +82,19 @@ def slipped(z: Any, way: Any, elastic: Any) -> Any:
     return sign * (1.0 - (1.0 - w) * np.exp(-left / maximum(1.0 - elastic, RIGID)))
 
 
+def held(direction: Any, qd: Any, width: Any) -> Any:
+    """Return the part of a direction that feedforward compensates; see `Model.follow`.
+
+    At rest that is `HELD` of it: a joint whose friction is compensated in full drifts.
+
+    Args:
+        direction: Of friction that remembers the way, shape (n,).
+        qd: Velocities, shape (n,), rad/s or m/s.
+        width: See `Model.friction_width`.
+    """
+    return direction * (HELD + (1.0 - HELD) * abs(np.tanh(qd / width)))
+
+
 class _Terms(NamedTuple):
     """Optional terms of friction."""
 
@@ -84,13 +102,14 @@ class _Terms(NamedTuple):
     load: bool
     offset: bool
     width: bool
+    memory: bool
 
 
-_ALL = _Terms(stiction=True, load=True, offset=True, width=True)
+_ALL = _Terms(stiction=True, load=True, offset=True, width=True, memory=True)
 
 
 class FrictionRows(NamedTuple):
-    """The fields of `Friction` in order, shape (n,) each, for numbers or symbols."""
+    """The first fields of `Friction` in order, shape (n,) each, for numbers or symbols."""
 
     viscous: Array
     coulomb: Array
@@ -99,6 +118,7 @@ class FrictionRows(NamedTuple):
     load: Array
     offset: Array
     width: Array
+    memory: Array
 
 
 def friction_effort(
@@ -149,7 +169,7 @@ def _sign(
     if terms.width:
         width = select(0.0, f.width, f.width, width)
     sign = np.asarray(np.tanh(qd / width))
-    if remembered is None or not isinstance(f, Friction):
+    if remembered is None or not terms.memory:
         return sign
     return np.asarray(sign + f.memory * (remembered - sign))
 
@@ -327,19 +347,20 @@ class Friction:
 class FrictionMemory:
     """States of the elements of friction along a motion.
 
-    Desired motions are free of noise: positions that make a step of more than `JUMP` belong to
-    another motion, and leave the states as they are.
+    Positions that make a step of more than `jump` belong to another motion, and leave the states as
+    they are.
 
     Args:
         friction: Of n joints.
+        jump: Largest change of a position that is motion, rad or m.
 
     Attributes:
         direction: Mean state of the elements of each joint, shape (n,), -1 to 1: zero at first, so
             that the effort begins without a step. None before the motion begins.
     """
 
-    def __init__(self, friction: Friction) -> None:
-        self.friction = friction
+    def __init__(self, friction: Friction, jump: float = JUMP) -> None:
+        self.friction, self.jump = friction, jump
         self._slip, self._elastic = (x.reshape(-1, 1) for x in friction.elements)
         self.forget()
 
@@ -349,16 +370,37 @@ class FrictionMemory:
         self._q: Array | None = None
         self.direction: Array | None = None
 
-    def follow(self, q: Array) -> None:
-        """Move on to positions q, shape (n,)."""
-        if self._q is None:
+    def follow(self, q: Array, qd: Array | None = None) -> None:
+        """Move on to positions q, shape (n,).
+
+        With velocities qd, shape (n,), a step against them is no motion: late references jump to
+        and fro.
+        """
+        if self.direction is None:
             self.direction = np.zeros(len(q))
-        else:
+        if self._q is not None:
             way = q - self._q
             if not way.any():
                 return
-            way = np.where(np.abs(way) < JUMP, way, 0.0)
-            steps = np.tile(way, ELEMENTS)[:, None] / self._slip
-            self._z = slip_kernel()(self._z, steps, self._elastic)
-            self.direction = self._z.reshape(ELEMENTS, -1).mean(axis=0)
+            self._advance(way if qd is None else np.where(way * qd < 0.0, 0.0, way))
         self._q = q.copy()
+
+    def move(self, way: Array) -> None:
+        """Move on by a way, shape (n,), of a motion without positions."""
+        self.leave()
+        self._advance(way)
+
+    def leave(self) -> None:
+        """Go on from another position: no way leads there."""
+        self._q = None
+
+    def _advance(self, way: Array) -> None:
+        way = np.where(np.abs(way) < self.jump, way, 0.0)
+        steps = np.tile(way, ELEMENTS)[:, None] / self._slip
+        self._z = slip_kernel()(self._z, steps, self._elastic)
+        self.direction = self._z.reshape(ELEMENTS, -1).mean(axis=0)
+
+    def fits(self, friction: Friction) -> bool:
+        """Return whether another friction has the same elements, such as one that warmed up."""
+        pairs = zip(self.friction.elements, friction.elements, strict=True)
+        return all(np.array_equal(*pair) for pair in pairs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction, FrictionMemory
+from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction, FrictionMemory, held
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
@@ -18,10 +18,6 @@ from robot_dynamics.spatial import Inertia
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Base, Dynamics
     from robot_dynamics.dynamics.results import Momentum
-
-
-HELD = 0.9
-"""Part of the friction of the last direction that is compensated while a joint rests."""
 
 
 def continuous_joints(robot: Robot) -> Array:
@@ -59,7 +55,8 @@ class Model:
         base: Motion of the root link now, with gravity; by default it stands. Then the equations
             are those of `dynamics.on_moving_base`.
         memory: Way that friction remembers; by default a new one, if the friction remembers.
-            Models that `dataclasses.replace` makes share it; a loop moves it on by `follow`.
+            Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
+            moves it on by `follow`.
     """
 
     dynamics: Dynamics
@@ -85,7 +82,7 @@ class Model:
         friction, memory = self.friction, self.memory
         if friction is None or not friction.remembers:
             object.__setattr__(self, "memory", None)
-        elif memory is None or memory.friction is not friction:
+        elif memory is None or not memory.fits(friction):
             object.__setattr__(self, "memory", FrictionMemory(friction))
         if self.rotor_inertia is not None:
             checked = per_joint("rotor_inertia", self.rotor_inertia, self.dynamics.robot.dof)
@@ -105,10 +102,20 @@ class Model:
             memory.follow(q + 1e-6)
         return self
 
-    def follow(self, q: Array) -> None:
-        """Move what friction remembers on to the desired positions q, shape (n,)."""
+    def follow(self, q: Array, qd: Array | None = None) -> None:
+        """Move what friction remembers on to desired positions and velocities, shape (n,)."""
         if self.memory is not None:
-            self.memory.follow(q)
+            self.memory.follow(q, qd)
+
+    def move(self, way: Array) -> None:
+        """Move what friction remembers on by a way, shape (n,), of a motion without positions."""
+        if self.memory is not None:
+            self.memory.move(way)
+
+    def leave(self) -> None:
+        """Go on from another position, to which the motion jumps."""
+        if self.memory is not None:
+            self.memory.leave()
 
     def forget(self) -> None:
         """Forget the way that friction remembers, where a new motion begins."""
@@ -116,14 +123,13 @@ class Model:
             self.memory.forget()
 
     def _remembered(self, qd: Array) -> Array | None:
-        """Return the direction that friction remembers, if qd, shape (n,), is of one motion.
+        """Return what is compensated of the direction that friction remembers; see `held`.
 
-        At rest only the part `HELD` of it: a joint whose friction is compensated in full drifts.
+        None if qd, shape (n,), is not of one motion.
         """
         if self.memory is None or self.memory.direction is None or np.ndim(qd) != 1:
             return None
-        moves = np.abs(np.tanh(qd / self.friction_width))
-        return np.asarray(self.memory.direction * (HELD + (1.0 - HELD) * moves))
+        return np.asarray(held(self.memory.direction, qd, self.friction_width))
 
     @property
     def _loaded(self) -> bool:
@@ -203,16 +209,22 @@ class Model:
         columns = self.inverse(np.tile(q, (n, 1)), np.zeros((n, n)), np.eye(n)) - still
         return np.linalg.solve(columns.T, tau - self.bias(q, qd))
 
-    def friction_effort(self, qd: Array, tau: Array | None = None) -> Array | float:
+    def friction_effort(
+        self, qd: Array, tau: Array | None = None, remembered: Array | None = None
+    ) -> Array | float:
         """Return the effort that compensates friction, shape of qd; zero without compensation.
 
         Args:
             qd: Velocities, shape (n,) or (N, n).
             tau: Efforts of the bodies, same shape, if friction grows with them.
+            remembered: Direction that friction remembers, same shape; by default of the way that
+                the model follows.
         """
         if self.friction is None:
             return 0.0
-        return self.friction.smooth(qd, self.friction_width, tau, self._remembered(qd))
+        if remembered is None:
+            remembered = self._remembered(qd)
+        return self.friction.smooth(qd, self.friction_width, tau, remembered)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
         """Return the part of efforts tau that accelerates the bodies, same shape."""

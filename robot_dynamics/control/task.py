@@ -255,7 +255,7 @@ class Task:
         given, target = self.given, self.target
         if given is None or not may_move or now >= self._until:
             target.rest()
-            self._taken = None
+            self._taken, self._waits = None, False
         else:
             self._lead(given)
         target.slow_down(1.0 if self.last is None else self.last.attainable)
@@ -270,11 +270,16 @@ class Task:
         target, (asked, at) = self.target, given
         new, self._taken = given is not self._taken, given
         if not isinstance(asked, Pose):
-            target.drive(self._within_lead(asked))
-        elif new or (self._waits and not self._behind(1.0).any()):
             self._waits = False
+            target.drive(self._within_lead(asked))
+        elif self._waits:
+            returns = new and not self._leaves(way_between(target.pose, asked))
+            if returns or not self._behind(1.0).any():
+                self._waits = False
+                target.aim(asked, at)
+        elif new:
             target.aim(asked, at)
-        elif not self._waits and self._leaves(target.twist):
+        elif self._leaves(target.twist):
             self._waits = True
             target.rest()
         elif target.arrived:

@@ -19,9 +19,12 @@ from robot_dynamics.compiler.graph.trace import Program, Shape, trace
 from robot_dynamics.control import collision, target_motion, task_space
 from robot_dynamics.control.control_cycle import JointSettings, cycle_equations, input_shapes
 from robot_dynamics.control.friction import (
+    ELEMENTS,
     FrictionRows,
     effort_beyond_friction,
     friction_effort,
+    held,
+    slipped,
 )
 from robot_dynamics.control.laws import (
     FLOATING,
@@ -75,6 +78,8 @@ class DriveRows(NamedTuple):
         load: See `Friction`.
         offset: See `Friction`.
         width: See `Friction`.
+        memory: See `Friction`.
+        direction: Direction that friction remembers, -1 to 1.
         rotor: Inertia of the rotors at the joints, kg m^2 or kg.
     """
 
@@ -85,7 +90,14 @@ class DriveRows(NamedTuple):
     load: Any
     offset: Any
     width: Any
+    memory: Any
+    direction: Any
     rotor: Any
+
+    @property
+    def friction(self) -> FrictionRows:
+        """Return the rows of friction."""
+        return FrictionRows(*self[: len(FrictionRows._fields)])
 
 
 class Tuning(NamedTuple):
@@ -177,13 +189,15 @@ class SymbolicModel:
 
     def friction_effort(self, qd: Array, tau: Array) -> Array:
         """Return the effort that compensates friction, shape (n,)."""
-        rows = FrictionRows(*self.drives[:-1])
-        return friction_effort(rows, qd, self.tuning.friction_width, tau)
+        width = self.tuning.friction_width
+        remembered = held(self.drives.direction, qd, width)
+        return friction_effort(self.drives.friction, qd, width, tau, remembered=remembered)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
         """Return the part of efforts tau that accelerates the bodies, shape (n,)."""
-        rows = FrictionRows(*self.drives[:-1])
-        return effort_beyond_friction(rows, qd, tau, self.tuning.friction_width)
+        width = self.tuning.friction_width
+        remembered = held(self.drives.direction, qd, width)
+        return effort_beyond_friction(self.drives.friction, qd, tau, width, remembered=remembered)
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a desired motion with friction, shape (n,)."""
@@ -279,6 +293,9 @@ class ControlKernels:
         poses = {"from_rotation": turned, "from_position": placed}
         add("way_between", _way, {**poses, "to_rotation": turned, "to_position": placed})
         add("feedforward", *self._feedforward())
+        elements = (ELEMENTS, n)
+        slips = {"z": elements, "way": (n,), "slip": elements, "elastic": elements}
+        add("slip", _slip, slips)
         add("cycle", *self._cycle())
         add("feedback", *self._feedback())
         add("position_error", *self._position_error())
@@ -382,16 +399,18 @@ class ControlKernels:
         def equations(**x: Array) -> dict[str, Array]:
             model, (q, qd) = self._model(x), x["measured"]
             p, rate = model.momentum(q, qd)
-            *friction, width, rotor = model.drives
-            width = select(0.0, width, width, model.tuning.friction_width)
+            own = model.drives.friction.width
+            width = select(0.0, own, own, model.tuning.friction_width)
+            friction = model.drives.friction._replace(width=width)
             inputs = {"p": p, "rate": rate, "qd": qd, **{k: x[k] for k in kept}}
             further = collision.unidentified_rows(width)
-            inputs["settings"] = np.array([*friction, width, rotor, x["threshold"], *further])
+            rows = [*friction, model.drives.rotor, x["threshold"], *further]
+            inputs["settings"] = np.array(rows)
             found = collision.observer_equations(inputs)
             return {f"next_{name}": value for name, value in found.items()}
 
         n = self.robot.dof
-        kept = {k: collision.input_shapes(n)[k] for k in ("tau", "state", "scalars")}
+        kept = {k: collision.input_shapes(n)[k] for k in ("direction", "tau", "state", "scalars")}
         shapes = {"measured": (2, n), **kept, "threshold": (n,)}
         return equations, {**shapes, **self._model_shapes}
 
@@ -442,6 +461,12 @@ def _approach(begin: Array, duration: Array, time: Array) -> dict[str, Array]:
     none = np.zeros_like(begin[0])
     c = quintic(duration[0], State(*begin), State(none, none, none))
     return {"state": _evaluated(c, maximum(time[0], 0.0))}
+
+
+def _slip(z: Array, way: Array, slip: Array, elastic: Array) -> dict[str, Array]:
+    """States of the elements of friction after a way, and the direction that they remember."""
+    after = slipped(z, way / slip, elastic)
+    return {"next_z": after, "direction": sum(after) / ELEMENTS}
 
 
 def _way(

@@ -51,7 +51,8 @@ def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None, driv
                 loaded = loaded.with_payload(endpoint, _MASS, _COM, _I_C)
             tau = inverse_dynamics(loaded, q, qd, qdd, formulation=REFERENCE)
             tau += drives.rotor_inertia * qdd
-            feedforward = tau + drives.friction.smooth(qd, DEFAULT_WIDTH, tau)
+            begin = np.zeros_like(q)  # of a motion, which friction does not yet remember
+            feedforward = tau + drives.friction.smooth(qd, DEFAULT_WIDTH, tau, begin)
             motion = np.concatenate([q, qd, qdd])
             numbers = (motion, payload_numbers(body), gravity, feedforward)
             rows.append("  {" + ",\n   ".join(map(_rounded, numbers)) + "}")

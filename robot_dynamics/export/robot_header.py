@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics.control import collision
 from robot_dynamics.control.collision import ObserverState, default_thresholds
 from robot_dynamics.control.control_cycle import JointSettings, Scalars
+from robot_dynamics.control.friction import ELEMENTS, JUMP, MEASURED_JUMP
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
 from robot_dynamics.control.laws import ALL_MODES, FLOATING
 from robot_dynamics.control.limits import (
@@ -62,7 +63,8 @@ def robot_hpp(
     """
     robot = dynamics.robot
     limits = robot.limits
-    given = {**vars(drives.friction), "rotor": drives.rotor_inertia}
+    given = {**vars(drives.friction), "direction": 0.0, "rotor": drives.rotor_inertia}
+    slip, elastic = (x.ravel() for x in drives.friction.elements)
     actuators = np.zeros((robot.dof, robot.dof)) if coupling is None else coupling
     names = ",\n".join(f"  {text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
@@ -187,6 +189,17 @@ constexpr std::size_t DRIVE_ROWS = {len(DriveRows._fields)};
 constexpr std::array<Vector, DRIVE_ROWS> DRIVES = {{{{
 {rows}
 }}}};
+constexpr std::size_t MEMORY_ROW = {DriveRows._fields.index("memory")};
+constexpr std::size_t DIRECTION_ROW = {DriveRows._fields.index("direction")};
+constexpr std::size_t ROTOR_ROW = {DriveRows._fields.index("rotor")};
+
+/// Elements of friction that remember the way: slip distances, rad or m, and elastic parts, element
+/// by element; changes of position that are no motion, rad or m.
+constexpr std::size_t ELEMENTS = {ELEMENTS};
+constexpr std::array<double, ELEMENTS * N> SLIP = {vector(slip)};
+constexpr std::array<double, ELEMENTS * N> ELASTIC = {vector(elastic)};
+constexpr double DESIRED_JUMP = {JUMP!r};
+constexpr double MEASURED_JUMP = {MEASURED_JUMP!r};
 
 /// Movement of every actuator per rad or m of every joint, row by row, by the transmissions.
 constexpr bool HAS_TRANSMISSIONS = {"false" if coupling is None else "true"};

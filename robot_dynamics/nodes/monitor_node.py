@@ -181,11 +181,11 @@ class MonitorNode(RobotNode[MonitorParameters]):
         if ours and states.complete and states.effort.any():
             stamp = self._stamps.usable(states.stamp) or self.get_clock().now().nanoseconds
             at, measured = stamp / NS_PER_S, Measured(states.position, states.velocity)
-            self._motion.feed(at, *measured, states.effort)
             # The effort of a state acted from the state before to this one
             self._contacts.feed(
                 self.arm.at(monotonic()), self._collision, measured, states.effort, at
             )
+            self._motion.feed(at, *measured, states.effort, self._contacts.direction)
 
     def _evaluate(self) -> None:
         motion, model = self._motion, self.arm.at(monotonic())

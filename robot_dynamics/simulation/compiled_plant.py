@@ -43,7 +43,7 @@ class CompiledPlant(Plant):
         options: As of `Plant`.
 
     Raises:
-        ArgumentError: If the robot has more joints, or friction that remembers.
+        ArgumentError: If the robot has more joints.
         BackendError: If there is no usable llvmlite.
     """
 
@@ -53,9 +53,6 @@ class CompiledPlant(Plant):
                 f"robot '{robot.name}' has {robot.dof} joints; a CompiledPlant takes at most "
                 f"{MOST_JOINTS}; use Plant"
             )
-        friction = options.get("friction")
-        if friction is not None and friction.remembers:
-            raise ArgumentError("a CompiledPlant has no friction with memory; use Plant")
         self._inertias = SymbolicInertias(robot)
         self._arrays: dict[str, Array] = {}
         super().__init__(robot, q, **options)
@@ -64,10 +61,11 @@ class CompiledPlant(Plant):
     def _compile(self, integrator: str) -> None:
         inertias, friction, n = self._inertias, self.friction, self.robot.dof
         stribeck = bool(friction.stiction.any())
-        uneven = friction.is_uneven
-        stages = PlantStages(inertias, stribeck=stribeck, uneven=uneven)
+        uneven, remembers = friction.is_uneven, friction.remembers
+        stages = PlantStages(inertias, stribeck=stribeck, uneven=uneven, remembers=remembers)
         generic = inertias.robot_with(np.ones(len(inertias)), np.ones(3))
         key = f"plant {robot_digest(generic)} {inertias.names} {integrator} {stribeck} {uneven}"
+        key += " memory" if remembers else ""
         # The reported arrays come first, side by side, so that one copy takes them all
         sizes = dict.fromkeys(REPORTED, n) | stages.sizes | {"wanted": n, "limit": n}
         seen = ("next_q", "next_qd", "tau", "cut")
@@ -82,7 +80,7 @@ class CompiledPlant(Plant):
         parameters["rotor"] = np.zeros(n) if self._rotors is None else self._rotors.diagonal()
         for name in parameters.keys() & sizes.keys():
             loop.set(memory, name, parameters[name])
-        arrays = ("q", "qd", "p", "alive", "next_q", "next_qd")
+        arrays = ("q", "qd", "p", "alive", "next_q", "next_qd", *(("z",) if remembers else ()))
         self._arrays = {name: loop.array(memory, name)[0] for name in arrays}
         self._wanted, self._alive = loop.array(memory, "wanted")[0], self._arrays["alive"]
         self._reported = memory[0, : len(REPORTED) * n, 0].reshape(len(REPORTED), n)
@@ -94,6 +92,8 @@ class CompiledPlant(Plant):
         for name, values in (("q", self.q), ("qd", self.qd)):
             self._arrays[name][:] = values[:, None]
         self._arrays["p"][:], self._arrays["alive"][:] = 0.0, 1.0
+        if self.friction.remembers:
+            self._arrays["z"][:] = 0.0
 
     def reset(
         self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None, *, time: float = 0.0
@@ -133,8 +133,7 @@ _LIMIT = Stage(
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:
     """Return a `CompiledPlant` if possible, else a `Plant`; arguments as of `Plant`."""
-    friction = options.get("friction")
-    if robot.dof > MOST_JOINTS or (friction is not None and friction.remembers):
+    if robot.dof > MOST_JOINTS:
         return Plant(robot, q, **options)
     try:
         return CompiledPlant(robot, q, **options)

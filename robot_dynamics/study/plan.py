@@ -95,7 +95,9 @@ class StudyPlan:
         task: Settings of modes in task space; by default those of the bandwidth.
         frame: Frame that carries the payload; by default the first tip.
         known_payload: Load at that frame in the law's model, kg.
-        friction_known: Whether the law compensates the friction of the URDF.
+        friction: Friction of the joints, such as an identified one; by default that of the URDF.
+        rotor_inertia: Of the rotors at the joints, shape (n,), kg m^2 or kg; by default none.
+        friction_known: Whether the law compensates friction.
         base_motion: Motion of the root link; by default it stands.
         known_base: One of `KNOWN_BASES`: what the law's model knows of that motion.
         stops: Whether joints stop at their position limits.
@@ -126,6 +128,8 @@ class StudyPlan:
     task: TaskSettings | None = None
     frame: str | None = None
     known_payload: float = 0.0
+    friction: Friction | None = None
+    rotor_inertia: Array | None = None
     friction_known: bool = True
     base_motion: Sine | Poses | None = None
     known_base: str = "motion"
@@ -205,6 +209,11 @@ class StudyPlan:
         return self.robot.tips[0] if self.frame is None else self.frame
 
     @property
+    def joint_friction(self) -> Friction:
+        """Friction of the joints."""
+        return Friction.of(self.robot) if self.friction is None else self.friction
+
+    @property
     def plant_step(self) -> float:
         """Step of the plant, s."""
         return 1.0 / self.rate if self.step is None else self.step
@@ -274,7 +283,7 @@ class StudyPlan:
 
     def digest(self) -> str:
         """Return a fingerprint of all inputs of the results, 16 hex digits."""
-        friction, limits = Friction.of(self.robot), self.robot.limits
+        friction, limits = self.joint_friction, self.robot.limits
         own = (limits.lower, limits.upper, limits.velocity, limits.effort)
         parts: list[Any] = [robot_digest(self.robot)]
         parts += [x.tolist() for x in own]
@@ -288,7 +297,9 @@ class StudyPlan:
                 ]
             if isinstance(value, Gains | TaskSettings | Sine | Poses):
                 value = [np.asarray(getattr(value, part.name)).tolist() for part in fields(value)]
-            if item.name != "robot":
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
+            if item.name not in ("robot", "friction"):
                 parts.append((item.name, value))
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 

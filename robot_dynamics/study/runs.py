@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.compiler.native.parallel import processors
-from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, Gains, ideal_gains
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.model import Model
@@ -80,14 +79,14 @@ class Runner:
             hand = HandStructure.of(self.model, task)
         self.loop = _loop(plan, mode, hand)
         inertias = self.loop.inertias
-        friction = Friction.of(plan.robot)
         h = plan.plant_step
-        self._shared = plant_parameters(inertias, friction, stops=plan.stops, step=h)
+        self._shared = plant_parameters(inertias, plan.joint_friction, stops=plan.stops, step=h)
         self._shared |= model_parameters(inertias, self.model)
         if task is not None:
             self._shared |= task_parameters(self.model, task, hand)
         self._shared["every"] = np.array([_periods(plan)])
         n = plan.robot.dof
+        self._shared["rotor"] = np.zeros(n) if plan.rotor_inertia is None else plan.rotor_inertia
         self._shared |= {
             "effort_rate": np.full(n, plan.effort_rate),
             "sensor_delay": np.zeros(1),
@@ -169,7 +168,7 @@ def model_of(plan: StudyPlan) -> Model:
     load = None
     if plan.known_payload:
         load = Inertia.from_com(plan.known_payload, np.zeros(3), np.zeros((3, 3)))
-    friction = Friction.of(plan.robot) if plan.friction_known else None
+    friction = plan.joint_friction if plan.friction_known else None
     frame = plan.payload_frame if load is not None else None
     fastest = np.inf
     if plan.in_task_space and plan.gains == "fitted":
@@ -183,6 +182,7 @@ def model_of(plan: StudyPlan) -> Model:
         payload=load,
         frame=frame,
         fastest=fastest,
+        rotor_inertia=plan.rotor_inertia,
     )
 
 
@@ -206,7 +206,7 @@ def _cached(key: object, make: Callable[[], Any]) -> Any:
 
 def _loop(plan: StudyPlan, mode: str, hand: HandStructure) -> CompiledLoop:
     """Return the compiled loop of a plan, cached per process."""
-    friction, varies = Friction.of(plan.robot), set(plan.vary)
+    friction, varies = plan.joint_friction, set(plan.vary)
     structure = LoopStructure(
         mode,
         plan.integrator,
@@ -214,6 +214,7 @@ def _loop(plan: StudyPlan, mode: str, hand: HandStructure) -> CompiledLoop:
         stribeck=bool(friction.stiction.any()),
         uneven=friction.is_uneven,
         passive=plan.stops or friction.is_dry,
+        remembers=friction.remembers,
         sensed=bool(varies & {"delay", "noise", "velocity_noise", "resolution"}),
         sent="command_delay" in varies,
         every="rate" in varies or _periods(plan) != 1.0,

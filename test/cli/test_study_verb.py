@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics.cli import main
+from robot_dynamics.control import Friction
+from robot_dynamics.identification import Drives
+from robot_dynamics.identification.export.parameter_file import write_parameters
+from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 FEW = ["--runs", "64", "--duration", "0.4", "--threads", "1"]
@@ -183,3 +187,22 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_nothing_half_written(tmp_pat
     assert "File too large" in done.stderr
     assert done.stderr.count("\n") == 1
     assert [p.name for p in out.rglob("*") if p.is_file()] == ["study.yaml"]
+
+
+def test_identified_friction_is_that_of_studies_and_simulations(tmp_path, capsys):
+    robot, file = read_urdf(find_robot("planar_2r")), tmp_path / "found.yaml"
+    friction = Friction(np.full(2, 0.1), np.full(2, 5.0), memory=np.array([1.0, 0.75]))
+    write_parameters(file, robot, Drives(friction, np.full(2, 0.05)))
+    peaks = {}
+    for given in ((), ("--parameters", str(file))):
+        words = ["study", "planar_2r", "--runs", "2", "--duration", "1", "--modes", "pd"]
+        assert main([*words, "--json", *given]) == 0
+        studied = json.loads(capsys.readouterr().out)["modes"]["pd"]
+        assert main(["simulate", "planar_2r", "--duration", "1", "--json", *given]) == 0
+        simulated = json.loads(capsys.readouterr().out)
+        peaks[given] = studied, simulated
+    alone, with_file = peaks.values()
+    assert alone[0] != with_file[0]
+    assert alone[1] != with_file[1]
+    assert main(["study", "planar_2r", "--parameters", str(tmp_path / "none.yaml")]) == 1
+    assert capsys.readouterr().err.startswith(f"robot-dynamics study: {tmp_path / 'none.yaml'}: ")

@@ -151,13 +151,14 @@ def test_the_kernel_computes_the_equations():
 
 
 def test_many_motions_are_observed_at_once():
+    moving = ("p", "rate", "qd", "direction", "tau")
     n, rng, states = 2, np.random.default_rng(6), 5
-    shapes = {**input_shapes(n), **dict.fromkeys(("p", "rate", "qd", "tau"), (states, n))}
+    shapes = {**input_shapes(n), **dict.fromkeys(moving, (states, n))}
     x = {name: rng.uniform(0.1, 2.0, shape) for name, shape in shapes.items()}
     x["state"] = rng.uniform(0.1, 2.0, (len(ObserverState._fields), states, n))
     found = observer_equations(x)
     for k in range(states):
-        own = {name: x[name][k] for name in ("p", "rate", "qd", "tau")}
+        own = {name: x[name][k] for name in moving}
         one = observer_equations({**x, **own, "state": x["state"][:, k]})
         np.testing.assert_allclose(found["state"][:, k], one["state"], rtol=1e-13)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction, Gains, Model
-from robot_dynamics.control.friction import JUMP, FrictionMemory, slipped
-from robot_dynamics.control.model import HELD
+from robot_dynamics.control.friction import HELD, JUMP, FrictionMemory, slipped
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.simulation import Plant
@@ -114,7 +113,8 @@ def test_a_model_with_another_load_remembers_the_same_way(arm):
     model = Model(arm, Gains(np.zeros(2), np.zeros(2)), remembering())
     other = replace(model, gravity_vector=np.zeros(3))
     assert other.memory is model.memory
-    assert replace(model, friction=remembering()).memory is not model.memory
+    assert replace(model, friction=remembering(offset=0.1)).memory is model.memory
+    assert replace(model, friction=remembering(slip=2e-3)).memory is not model.memory
     assert replace(model, friction=Friction.none(2)).memory is None
 
 

@@ -58,7 +58,7 @@ pytestmark = pytest.mark.skipif(
     shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
 )
 
-PARTS = ("controller_core", "contacts", "task")
+PARTS = ("controller_core", "contacts", "friction_memory", "task")
 RUNNER = Path(__file__).with_name("core_runner.cpp")
 STRICT = [
     *("-O0", "-g", "-Wall", "-Wextra", "-Wconversion", "-Werror"),
@@ -79,6 +79,10 @@ POSE, TWIST, WRENCH = 1, 2, 3
 TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open brake
 
 
+WAY = {"slip": np.array([2e-3]), "slip_ratio": np.array([3.0]), "elastic": np.array([0.4])}
+"""What of friction with memory an export fixes."""
+
+
 def robot_named(name):
     robot = read_urdf(find_robot(name))
     locked = {n: 0.0 for n in robot.joint_names if "finger" in n}
@@ -91,7 +95,7 @@ def exported(request, tmp_path_factory):
     robot = robot_named(request.param)
     folder = tmp_path_factory.mktemp(request.param)
     dynamics, endpoint = Dynamics(robot), payload_frame(robot)
-    drives = Drives(Friction.of(robot), np.zeros(robot.dof))
+    drives = Drives(replace(Friction.of(robot), **WAY), np.zeros(robot.dof))
     programs = ControlKernels(dynamics, endpoint).programs()
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
@@ -198,7 +202,7 @@ class Pair:
         uneven = Friction(
             *(rng.uniform(0.1, 1.0, (2, n))), stiction=rng.uniform(0.0, 0.2, n),
             load=rng.uniform(0.0, 0.1, n), offset=rng.uniform(-0.1, 0.1, n),
-            width=rng.choice([0.0, 0.05], n),
+            width=rng.choice([0.0, 0.05], n), memory=rng.choice([0.0, 0.75, 1.0], n), **WAY,
         )  # fmt: skip
         gains = Gains(*(rng.uniform(5.0, 50.0, (3, n))), i_clamp=np.full(n, 3.0))
         self.model = Model(

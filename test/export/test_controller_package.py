@@ -20,7 +20,7 @@ from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.version import __version__
 
 RUNNER = Path(__file__).with_name("reference_runner.cpp")
-CORE = ("controller_core", "contacts", "task")
+CORE = ("controller_core", "contacts", "friction_memory", "task")
 STRICT = ["-O0", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsanitize=address,undefined"]
 
 ROUND_OFF = 1e-9

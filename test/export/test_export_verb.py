@@ -209,16 +209,13 @@ def test_identified_friction_and_rotors_are_exported_from_their_file(export, tmp
     assert "planar_2r --parameters found.yaml\n" in header
 
 
-def test_friction_with_memory_is_exported_without_it_and_one_line_says_so(export, tmp_path):
+def test_friction_with_memory_is_exported_with_it(export, tmp_path):
     robot, file = read_urdf(find_robot("planar_2r")), tmp_path / "found.yaml"
     friction = Friction(np.full(2, 0.1), np.full(2, 0.3), memory=np.array([0.0, 0.75]))
     write_parameters(file, robot, Drives(friction, np.zeros(2)))
-    _, out, _ = export("planar_2r", "--parameters", str(file))
-    assert out.splitlines()[1] == (
-        "NOTE: the controller compensates friction by velocity alone, without its memory"
-    )
+    export("planar_2r", "--parameters", str(file))
     folder = tmp_path / "ws" / "src" / "planar_2r_controllers"
-    assert drives_in((folder / "src" / "robot.hpp").read_text())["coulomb"] == "0.3, 0.3"
+    assert drives_in((folder / "src" / "robot.hpp").read_text())["memory"] == "0.0, 0.75"
 
 
 def test_a_file_of_drives_beside_the_urdf_is_used(export, tmp_path):

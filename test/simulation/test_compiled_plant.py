@@ -24,6 +24,18 @@ FRICTIONS = {
     "uneven": lambda n: Friction(
         np.full(n, 0.1), np.full(n, 1.0), load=np.full(n, 0.2), offset=np.full(n, 0.4)
     ),
+    "memory": lambda n: Friction(
+        np.full(n, 0.1),
+        np.full(n, 1.0),
+        np.full(n, 0.5),
+        np.full(n, 0.05),
+        load=np.full(n, 0.2),
+        offset=np.full(n, 0.4),
+        memory=np.linspace(0.0, 1.0, n),
+        slip=np.full(n, 1e-3),
+        slip_ratio=np.full(n, 3.0),
+        elastic=np.linspace(1.0, 0.0, n),
+    ),
 }
 
 

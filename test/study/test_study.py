@@ -65,8 +65,19 @@ def test_results_are_the_same_on_dask(plan, table, same):
         same(table, study(plan, on_dask(client=client)))
 
 
-def test_a_run_is_what_the_scalar_simulation_does(plan, table):
-    row = 7
+REMEMBERS = Friction(
+    np.array([0.3, 0.2]), np.array([2.0, 1.0]), load=np.array([0.05]), memory=np.array([1.0, 0.75]),
+    slip_ratio=np.array([3.0]), elastic=np.array([0.4]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("identified", [{}, {"friction": REMEMBERS, "rotor_inertia": [0.2, 0.1]}])
+def test_a_run_is_what_the_scalar_simulation_does(plan, identified):
+    rotors = np.array(identified.get("rotor_inertia", [0.0, 0.0]))
+    friction = identified.get("friction")
+    if identified:
+        plan = dataclasses.replace(plan, runs=8, friction=friction, rotor_inertia=rotors)
+    table, row = study(plan, in_process(1)), 7
     wanted = {name: table[name][row] for name in plan.dimensions()}
     robot = with_mass_scaled(
         plan.robot,
@@ -78,7 +89,8 @@ def test_a_run_is_what_the_scalar_simulation_does(plan, table):
     ).with_payload(plan.robot.tips[0], mass=wanted["payload"])
     plant = Plant(
         robot,
-        friction=Friction.of(plan.robot),
+        friction=friction or Friction.of(plan.robot),
+        rotor_inertia=rotors,
         limit_effort=False,
         stops=True,
         integrator="semi_implicit_euler",

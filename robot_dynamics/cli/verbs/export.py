@@ -161,11 +161,9 @@ def _controller(arguments: argparse.Namespace) -> int:
     folder = arguments.output / name
     write_folder(folder, package.files, force=arguments.force)
     carried = f"payloads at '{request.endpoint}'" if request.endpoint else "no payloads"
-    file = parameter_file(arguments)
+    file = parameter_file(arguments.robot, arguments.parameters)
     drives = f", drives of {file.name}" if file else ""
     print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}{drives}")
-    if request.drives is not None and request.drives.friction.memory.any():
-        print("NOTE: the controller compensates friction by velocity alone, without its memory")
     if package.without_effort:
         print(
             "NOTE: <ros2_control> of the URDF has no command interface 'effort' for "

@@ -5,6 +5,7 @@ robot-dynamics simulate panda --mass-error 10 --output out     a model too light
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
 robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
+robot-dynamics simulate arm.urdf --parameters arm.yaml         with identified friction
 robot-dynamics simulate panda --base-motion sine:y:0.05:1       on a platform that shakes
 robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
 """
@@ -29,7 +30,14 @@ from robot_dynamics.cli.arguments import (
     text_of_robot,
 )
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
-from robot_dynamics.cli.recordings import add_lock, lock_positions, locked, read_motion_file
+from robot_dynamics.cli.recordings import (
+    add_lock,
+    add_parameters,
+    drives_of,
+    lock_positions,
+    locked,
+    read_motion_file,
+)
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import (
     MODES,
@@ -61,7 +69,7 @@ from robot_dynamics.simulation import (
     simulate,
     with_mass_scaled,
 )
-from robot_dynamics.simulation.base_motions import read_base_motion
+from robot_dynamics.simulation.base_motions import Poses, Sine, read_base_motion
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
@@ -75,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a .csv or .yaml trajectory to follow, or a recording of one (default: an excitation)",
     )
+    add_parameters(parser)
     add_lock(parser, "joints that the motion leaves out, and where they stand (rad or m)")
     parser.add_argument(
         "--mode", choices=list(TASK_MODES), help="follow with the hand, and compare its errors"
@@ -106,12 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
     if arguments.base_motion is not None:
         return _on_moving_base(arguments, robot, motion)
-    dynamics = Dynamics(robot)
-    model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
-    real = robot
-    if arguments.mass_error:
-        real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
-    plant = Plant(real, step=1.0 / arguments.rate)
+    model, plant = _arm(arguments, robot)
     if arguments.mode is not None:
         return _follow_with_hand(arguments, model, plant, motion)
     progress = Console(stderr=True)
@@ -141,15 +145,27 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _arm(
+    arguments: argparse.Namespace, robot: Robot, base: Sine | Poses | None = None
+) -> tuple[Model, Plant]:
+    """Return the model of an arm and the plant, with identified friction if there is some."""
+    found, dynamics, real = drives_of(arguments, robot), Dynamics(robot), robot
+    friction = Friction.of(robot) if found is None else found.friction
+    rotors = None if found is None else found.rotor_inertia
+    if arguments.mass_error:
+        real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
+    plant = Plant(
+        real, step=1.0 / arguments.rate, friction=friction, rotor_inertia=rotors, base=base
+    )
+    return Model(dynamics, gains_for(dynamics), friction, rotor_inertia=rotors), plant
+
+
 def _on_moving_base(arguments: argparse.Namespace, robot: Robot, motion: Trajectory) -> int:
     """Simulate feedforward on a moving base that it knows, or takes for still; print the errors."""
     if arguments.mode is not None or arguments.output is not None or arguments.record is not None:
         raise ArgumentError("--base-motion prints a table; leave out --mode, --output and --record")
     base = read_base_motion(arguments.base_motion)
-    real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
-    plant = Plant(real, step=1.0 / arguments.rate, base=base)
-    dynamics = Dynamics(robot)
-    model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
+    model, plant = _arm(arguments, robot, base)
 
     def aware(t: float, desired: State, measured: Measured) -> Array:
         return controller(replace(model, base=base(t)), "feedforward")(t, desired, measured)

@@ -28,10 +28,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
 from robot_dynamics.cli.output import add_json, print_json, wide_console
+from robot_dynamics.cli.recordings import parameter_file
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
+from robot_dynamics.identification import read_parameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.simulation.base_motions import read_base_motion
@@ -75,6 +77,7 @@ _DEFAULTS: dict[str, Any] = {
     "hand": None,
     "frame": None,
     "known_payload": 0.0,
+    "parameters": None,
     "lock": "",
     "base_motion": None,
     "known_base": "motion",
@@ -109,6 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: the first tip)",
         "frame": "frame that carries the payload (default: the first tip)",
         "known_payload": "load in the law's model, kg",
+        "parameters": ".yaml of friction and rotors (default: beside the URDF)",
         "lock": "joints to lock, NAME=POSITION with commas",
         "base_motion": "motion of the base: sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in "
         "rad) or a CSV with t, x, y, z, qx, qy, qz, qw (default: it stands)",
@@ -258,6 +262,9 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
     gains, moves = str(options["gains"]), options["base_motion"]
+    given = options["parameters"]
+    file = parameter_file(str(options["robot"]), None if given is None else Path(str(given)))
+    drives = None if file is None else read_parameters(file, robot)
     return StudyPlan(
         robot,
         runs=int(options["runs"]),
@@ -266,6 +273,8 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
         vary=vary,
         gains=read_gains(gains, robot.joint_names) if Path(gains).suffix else gains,
         rate=max(rate.numbers),
+        friction=None if drives is None else drives.friction,
+        rotor_inertia=None if drives is None else drives.rotor_inertia,
         base_motion=None if moves is None else read_base_motion(str(moves)),
         step=None if options["step"] is None else _number("step", str(options["step"])),
         limits=RunLimits(

@@ -88,7 +88,7 @@ class FrictionScale:
             return
         body = model.inverse(motion.q, motion.qd, motion.qdd)
         viscous = friction.viscous * motion.qd
-        dry = model.friction_effort(motion.qd, body) - viscous - friction.offset
+        dry = model.friction_effort(motion.qd, body, motion.direction) - viscous - friction.offset
         H = np.stack([dry, viscous], axis=1)
         rest = motion.tau - body - friction.offset
         direction = np.where(np.abs(motion.qd) > self._slow, np.sign(motion.qd), 0.0)

@@ -35,6 +35,7 @@ class FilteredMotion:
         qd: Velocities, shape (n,).
         qdd: Accelerations, shape (n,).
         tau: Measured efforts, shape (n,), N m or N.
+        direction: Direction that friction remembers, shape (n,), -1 to 1.
     """
 
     def __init__(self, cutoff: float, continuous: Array) -> None:
@@ -43,14 +44,16 @@ class FilteredMotion:
         self._turn = np.where(continuous, 2.0 * pi, 0.0)
         self._last: Array | None = None
         self.time = self._since = 0.0
-        self.q, self.qd, self.qdd, self.tau = np.zeros((4, len(self._turn)))
+        self.q, self.qd, self.qdd, self.tau, self.direction = np.zeros((5, len(self._turn)))
 
     @property
     def settled(self) -> bool:
         """True if the initial transient of the filter has decayed."""
         return self.time - self._since > SETTLED * self.time_constant
 
-    def feed(self, time: float, q: Array, qd: Array, tau: Array) -> None:
+    def feed(
+        self, time: float, q: Array, qd: Array, tau: Array, direction: Array | None = None
+    ) -> None:
         """Add a state; one that is slightly older than the last is dropped.
 
         Args:
@@ -58,29 +61,31 @@ class FilteredMotion:
             q: Positions, shape (n,).
             qd: Velocities, shape (n,).
             tau: Measured efforts, shape (n,).
+            direction: Direction that friction remembers, shape (n,); by default none.
         """
+        values = np.array([q, qd, tau, np.zeros_like(q) if direction is None else direction])
         jump = abs(time - self.time)  # backwards, too: the clock was set
         if self._last is None or not jump <= self.longest_gap:
-            self._begin(time, np.array([q, qd, tau]))
+            self._begin(time, values)
         elif time > self.time:
-            self._advance(time, np.array([q, qd, tau]), self._last)
+            self._advance(time, values, self._last)
 
     def _begin(self, time: float, values: Array) -> None:
-        q, qd, tau = self._last = values
+        q, qd, tau, direction = self._last = values
         self.time = self._since = time
-        self._stages = np.array([[q, qd, np.zeros_like(qd), tau]] * 2)
-        self.q, self.qd, self.qdd, self.tau = self._stages[1]
+        self._stages = np.array([[q, qd, np.zeros_like(qd), tau, direction]] * 2)
+        self.q, self.qd, self.qdd, self.tau, self.direction = self._stages[1]
 
     def _advance(self, time: float, values: Array, last: Array) -> None:
         dt = time - self.time
         values[0] -= self._turn * np.round((values[0] - last[0]) / (2.0 * pi))
-        q, qd, tau = 0.5 * (values + last)
+        q, qd, tau, direction = 0.5 * (values + last)
         share = 1.0 - exp(-dt / self.time_constant)
-        signal = np.array([q, qd, (values[1] - last[1]) / dt, tau])
+        signal = np.array([q, qd, (values[1] - last[1]) / dt, tau, direction])
         first = self._stages[0] + share * (signal - self._stages[0])
         second = self._stages[1] + share * (first - self._stages[1])
         self._last, self._stages, self.time = values, np.array([first, second]), time
-        self.q, self.qd, self.qdd, self.tau = second
+        self.q, self.qd, self.qdd, self.tau, self.direction = second
 
 
 class Unexplained(NamedTuple):
@@ -103,7 +108,7 @@ class Unexplained(NamedTuple):
 def unexplained(model: Model, motion: FilteredMotion) -> Unexplained:
     """Compare a model with the efforts that were measured."""
     body = model.inverse(motion.q, motion.qd, motion.qdd)
-    effort = motion.tau - body - model.friction_effort(motion.qd, body)
+    effort = motion.tau - body - model.friction_effort(motion.qd, body, motion.direction)
     if model.friction is None:
         return Unexplained(effort, np.zeros_like(effort))
     return Unexplained(effort, model.friction.stuck(motion.qd, body, model.friction_width))

@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.compiler.native.loop.loop_steps import Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
-from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionMemory, held
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
@@ -30,6 +30,7 @@ from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 PARAMETERS = (
     *("body", "gravity", "h", "viscous", "coulomb", "stiction", "stribeck", "lower", "upper"),
+    *("memory", "slip", "elastic"),
     *("rotor", "model_body", "model_gravity", "model_rotor", "kp", "kd", "ki", "i_clamp"),
     *("bandwidth", "damping_ratio", "limit", "effort_rate", "every", "sensor_delay"),
     *("command_delay", "deviation", "resolution", "last", "q", "qd", "load", "offset"),
@@ -62,6 +63,7 @@ OPTIONAL: Mapping[str, Mapping[str, float]] = {
     "passive": {"coulomb": 0.0, "stiction": 0.0, "lower": np.inf, "upper": np.inf},
     "stribeck": {"stiction": 0.0},
     "uneven": {"load": 0.0, "offset": 0.0},
+    "remembers": {"memory": 0.0},
 }
 """Parameters that a structure may omit, for speed, and the magnitude that it then assumes."""
 
@@ -96,7 +98,11 @@ class CompiledLoop:
         how = self.structure
         self.inertias = SymbolicInertias(robot, base_moves=how.base is not None)
         plant = PlantStages(
-            self.inertias, passive=how.passive, stribeck=how.stribeck, uneven=how.uneven
+            self.inertias,
+            passive=how.passive,
+            stribeck=how.stribeck,
+            uneven=how.uneven,
+            remembers=how.remembers,
         )
         law = LawStages(self.inertias, how)
         sizes = plant.sizes | law.sizes
@@ -234,7 +240,13 @@ def plant_parameters(
         "effort_rate": unbounded,
         "every": np.ones(1),
         **({"load": friction.load, "offset": friction.offset} if friction.is_uneven else {}),
+        **(_memory(friction, n) if friction.remembers else {}),
     }
+
+
+def _memory(friction: Friction, n: int) -> Parameters:
+    slip, elastic = (np.broadcast_to(x, (ELEMENTS, n)).ravel() for x in friction.elements)
+    return {"memory": np.broadcast_to(friction.memory, (n,)), "slip": slip, "elastic": elastic}
 
 
 def reference_table(
@@ -261,14 +273,24 @@ def reference_table(
     q, qd, qdd = (np.ascontiguousarray(x) for x in state)
     loaded = model.friction is not None and bool(model.friction.load.any())
     load = model.inverse(q, qd, qdd) if loaded else None
-    friction = np.broadcast_to(model.friction_effort(qd, load), qd.shape)
-    effort = friction
+    effort = np.broadcast_to(model.friction_effort(qd, load, _directions(model, q, qd)), qd.shape)
     if structure.mode == "feedforward":
-        effort = model.feedforward(q, qd, qdd)
+        effort = effort + (model.inverse(q, qd, qdd) if load is None else load)
     hand = structure.hand
     of_hand = [] if hand is None else [hand_table(model, hand.frame, State(q, qd, qdd))]
     of_base = [] if base is None else [base]
     return np.concatenate([q, qd, qdd, effort, windows, *of_hand, *of_base], axis=1)
+
+
+def _directions(model: Model, q: Array, qd: Array) -> Array | None:
+    """Return what a law compensates of the directions that friction remembers on a motion."""
+    if model.friction is None or not model.friction.remembers:
+        return None
+    memory, found = FrictionMemory(model.friction), np.empty_like(q)
+    for k, position in enumerate(q):
+        memory.follow(position)
+        found[k] = memory.direction
+    return np.asarray(held(found, qd, model.friction_width))
 
 
 def first_efforts(model: Model, motions: Sequence[Trajectory]) -> Array:

@@ -79,10 +79,10 @@ class HandStructure:
         """Return the structure of a task and of the friction of its model.
 
         Raises:
-            ArgumentError: If friction depends on load or direction, or has a Stribeck part.
+            ArgumentError: If friction depends on load, direction or way, or has a Stribeck part.
         """
         friction = model.friction or Friction.none(1)
-        if friction.is_uneven or friction.stiction.any():
+        if friction.is_uneven or friction.stiction.any() or friction.remembers:
             raise ArgumentError(
                 "a compiled law in task space compensates viscous and Coulomb friction alone; "
                 "leave the other terms out of the model"
@@ -272,5 +272,5 @@ class SymbolicTask:
             tau = tau + model.gyroscopic(*measured)
         none = np.zeros(len(qd))
         coulomb = x["model_coulomb"] if how.dry else none
-        rows = FrictionRows(x["model_viscous"], coulomb, none, none + 1.0, none, none, none)
+        rows = FrictionRows(x["model_viscous"], coulomb, none, none + 1.0, none, none, none, none)
         return np.asarray(tau + friction_effort(rows, qd, x["model_width"], tau))

@@ -68,6 +68,7 @@ class LoopStructure:
         stribeck: Whether friction at rest may exceed that of sliding.
         uneven: Whether friction may grow with the load, or have an offset.
         passive: Whether joints have dry friction or stops.
+        remembers: Whether friction may remember the way; only with `passive`.
         sensed: Whether states are measured late, with noise or in steps.
         sent: Whether commands are on their way for a time.
         every: Whether the control period may be longer than a step of the plant.
@@ -83,6 +84,7 @@ class LoopStructure:
     stribeck: bool = False
     uneven: bool = False
     passive: bool = True
+    remembers: bool = False
     sensed: bool = True
     sent: bool = True
     every: bool = True

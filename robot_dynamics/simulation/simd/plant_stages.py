@@ -15,8 +15,11 @@ import numpy as np
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
+from robot_dynamics.control.friction import ELEMENTS, slipped
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
+from robot_dynamics.simulation.plant import ROUNDS as MEMORY_ROUNDS
+from robot_dynamics.simulation.plant import SLOWEST
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
@@ -45,6 +48,7 @@ class PlantStages:
         passive: Whether joints have dry friction or stops.
         stribeck: Whether friction at rest may exceed that of sliding.
         uneven: Whether friction may grow with the load, or have an offset.
+        remembers: Whether friction may remember the way; only with `passive`.
     """
 
     def __init__(
@@ -54,8 +58,9 @@ class PlantStages:
         passive: bool = True,
         stribeck: bool = False,
         uneven: bool = False,
+        remembers: bool = False,
     ) -> None:
-        self.inertias, self._passive = inertias, passive
+        self.inertias, self._passive, self._remembers = inertias, passive, remembers
         self._stribeck, self._uneven = stribeck, uneven
         self.n = inertias.arm.dof
         self._parents = composite_body.elimination_parents(inertias.arm)
@@ -88,7 +93,15 @@ class PlantStages:
             "A": len(self._pairs),
             "unsettled": 1,
             "alive": 1,
+            **(self._of_memory if self._remembers else {}),
         }
+
+    @property
+    def _of_memory(self) -> dict[str, int]:
+        n = self.n
+        of_joints = dict.fromkeys(("memory", "share", "momentum", "spring"), n)
+        of_elements = dict.fromkeys(("slip", "elastic", "z", "slope"), ELEMENTS * n)
+        return {**of_joints, **of_elements, "rigid": len(self._pairs)}
 
     def steps(self, integrator: str) -> tuple[Item, ...]:
         """One step of the plant under the efforts `tau`."""
@@ -99,11 +112,15 @@ class PlantStages:
             return (self._equations(), self._glide(), *end)
         dry, stops, cases = self._dry(), self._stops(), self._find_cases()
         # Recomputing these is cheaper than loading; the last step's impulses are overwritten by now
-        bounds = (stops,) if self._uneven else (dry, stops)
+        bounds = (stops,) if self._uneven or self._remembers else (dry, stops)
         newton = Repeat(ROUNDS - 2, "unsettled", (*bounds, self._solve(), cases))
         sweep = When("unsettled", (*bounds, self._sweep(), cases))
         again = When("unsettled", (self._begin(), Repeat(ATTEMPTS, "unsettled", (newton, sweep))))
-        return (dry, stops, self._equations(), self._first_round(), again, *end)
+        rounds: tuple[Item, ...] = (self._first_round(), again)
+        if self._remembers:
+            soft = Repeat(MEMORY_ROUNDS, "alive", (self._springs(), *rounds))
+            rounds = (soft, self._spring_effort())
+        return (dry, stops, self._equations(), *rounds, *end)
 
     # -- equations of motion ---------------------------------------------------------------------
 
@@ -134,11 +151,15 @@ class PlantStages:
             drive = x["tau"] - x["offset"] if self._uneven else x["tau"]
             c = x["rotor"] * x["qd"] + h * (drive - tau)
             A = M + np.diag(x["rotor"] + h * x["viscous"])
-            return {"A": np.array([A[pair] for pair in self._pairs]), "c": c}
+            A = np.array([A[pair] for pair in self._pairs])
+            if self._remembers:
+                return {"rigid": A, "momentum": c, "v": 1.0 * x["qd"]}
+            return {"A": A, "c": c}
 
         reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
         reads += self._base
-        return Stage("equations", function, reads, ("A", "c"))
+        writes = ("rigid", "momentum", "v") if self._remembers else ("A", "c")
+        return Stage("equations", function, reads, writes)
 
     def _glide(self) -> Stage:
         """Compute the velocities without dry friction and stops."""
@@ -168,14 +189,55 @@ class PlantStages:
             if self._stribeck:
                 dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
             if self._uneven:  # effort borne by the links in the last step
-                borne = x["tau"] - x["offset"] + x["p"] / h - x["viscous"] * x["qd"]
+                borne = x["tau"] - x["offset"]
+                if not self._remembers:
+                    borne = borne + x["p"] / h - x["viscous"] * x["qd"]
                 dry = dry + x["load"] * abs(borne)
+            if self._remembers:
+                share = dry * x["memory"] / ELEMENTS
+                return {"dry": h * dry * (1.0 - x["memory"]), "share": share}
             return {"dry": h * dry}
 
         at_rest = ("stiction", "stribeck", "qd") if self._stribeck else ()
-        uneven = ("load", "offset", "tau", "p", "viscous", "qd") if self._uneven else ()
-        reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven))
-        return Stage("dry", function, tuple(reads), ("dry",))
+        uneven = ("load", "offset", "tau") if self._uneven else ()
+        borne = ("p", "viscous", "qd") if self._uneven and not self._remembers else ()
+        memory = ("memory",) if self._remembers else ()
+        reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven, *borne, *memory))
+        writes = ("dry", "share") if self._remembers else ("dry",)
+        return Stage("dry", function, tuple(reads), writes)
+
+    def _springs(self) -> Stage:
+        """Take the elements of friction that remembers as springs; see `Plant`."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            h, v, z, slip, elastic, share = self._elements(x)
+            way = h * np.array([select(abs(one), SLOWEST, SLOWEST, one) for one in v]) / slip
+            slope = (slipped(z, way, elastic) - z) / way
+            stiffness = h * h * sum(share * slope / slip)
+            soft = [
+                entry + stiffness[i] if i == k else entry
+                for (i, k), entry in zip(self._pairs, x["rigid"], strict=True)
+            ]
+            c = x["momentum"] - h * share * sum(z)
+            return {"A": np.array(soft), "c": c, "slope": slope.ravel()}
+
+        reads = ("h", "v", "z", "slip", "elastic", "share", "rigid", "momentum")
+        return Stage("springs", function, reads, ("A", "c", "slope"))
+
+    def _spring_effort(self) -> Stage:
+        """Compute the mean effort of these elements."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            h, v, z, slip, _, share = self._elements(x)
+            slope = x["slope"].reshape(z.shape)
+            return {"spring": share * sum(z + slope * (h * v / slip))}
+
+        reads = ("h", "v", "z", "slip", "elastic", "share", "slope")
+        return Stage("spring_effort", function, reads, ("spring",))
+
+    def _elements(self, x: dict[str, Array]) -> tuple[Any, ...]:
+        z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in ("z", "slip", "elastic"))
+        return x["h"][0], x["v"], z, slip, elastic, x["share"]
 
     def _stops(self) -> Stage:
         """Compute the velocities that the stops allow; see `Passive`."""
@@ -193,12 +255,13 @@ class PlantStages:
 
         def function(**x: Array) -> dict[str, Any]:
             A, unknown = self._matrix(x["A"]), np.full(self.n, UNKNOWN)
-            cases, _ = self._cases(A, {**x, "v": x["qd"], "cases": unknown})
+            cases, _ = self._cases(A, {**x, "v": x[guess], "cases": unknown})
             v, p = self._solved(A, {**x, "cases": cases})
             found, changes = self._cases(A, {**x, "v": v, "p": p, "cases": cases})
             return {"v": v, "p": p, "cases": found, "unsettled": x["alive"] * changes}
 
-        reads = ("A", "c", "qd", "p", "dry", "low", "high", "alive")
+        guess = "v" if self._remembers else "qd"
+        reads = ("A", "c", guess, "p", "dry", "low", "high", "alive")
         return Stage("first_round", function, reads, ("v", "p", "cases", "unsettled"))
 
     def _cases(self, A: Array, x: dict[str, Array]) -> tuple[Array, Any]:
@@ -297,6 +360,8 @@ class PlantStages:
         def acting(**x: Array) -> dict[str, Any]:
             push = x["p"] / x["h"][0] if passive else 0.0
             acting = x["tau"] + push - x["viscous"] * x["v"]
+            if self._remembers:
+                acting = acting - x["spring"]
             return {"acting": acting - x["offset"] if self._uneven else acting}
 
         def quarter(i: int, q: str, v: str, share: float) -> Stage:
@@ -326,7 +391,8 @@ class PlantStages:
         state = ("q", "qd", "v2", "v3", "q4", "v4", "a1", "a2", "a3")
         held = ("v", "cases") if passive else ()
         parameters = ("body", "gravity", "rotor", "acting", "h", *self._base)
-        reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()))
+        spring = ("spring",) if self._remembers else ()
+        reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()), *spring)
         return (
             Stage("acting", acting, reads, ("acting",)),
             quarter(1, "q", "qd", 0.5),
@@ -338,6 +404,7 @@ class PlantStages:
     def _arrive(self) -> Stage:
         """Take over the new state; a member that diverged keeps its position, at rest."""
         kept = ("q", "qd", "p") if self._passive else ("q", "qd")
+        memory = ("z", "slip", "elastic") if self._remembers else ()
 
         def function(**x: Array) -> dict[str, Any]:
             # A NaN propagates through the sums
@@ -346,10 +413,14 @@ class PlantStages:
             new = {"q": x["next_q"], "qd": x["next_qd"], "p": x.get("p")}
             old = {"q": x["q"], "qd": np.zeros(self.n), "p": np.zeros(self.n)}
             present = {name: where(alive, new[name], old[name]) for name in kept}
+            if self._remembers:
+                z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in memory)
+                way = (present["q"] - x["q"]) / slip
+                present["z"] = slipped(z, way, elastic).ravel()
             return {**present, "alive": np.array([alive])}
 
-        reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()))
-        return Stage("arrive", function, reads, (*kept, "alive"))
+        reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()), *memory)
+        return Stage("arrive", function, reads, (*kept, *memory[:1], "alive"))
 
 
 def base_row(reference: Array, halves: int = 0) -> Array:

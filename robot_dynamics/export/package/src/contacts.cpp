@@ -10,8 +10,8 @@ namespace
 {
 
 // Rows of the state, as in `ObserverState`
-constexpr std::size_t EFFORT_ROW = 4;
-constexpr std::size_t BAND_ROW = 5;
+constexpr std::size_t EFFORT_ROW = 5;
+constexpr std::size_t BAND_ROW = 6;
 
 Vector row_of(const std::array<double, OBSERVER_ROWS * N> & state, std::size_t row)
 {
@@ -30,7 +30,7 @@ Vector Contacts::band() const { return row_of(state_, BAND_ROW); }
 
 void Contacts::feed(
   const Collision & collision, const Vector & q, const Vector & qd, const Vector & tau, double at,
-  const double * payload, const double * gravity, const double * drives, const double * tuning)
+  const double * payload, const double * gravity, const double * drives, const double * tuning, bool remembers)
 {
   double dt = at - at_;
   if (dt == 0.0) {
@@ -49,8 +49,11 @@ void Contacts::feed(
   const std::array<double, OBSERVER_ROWS * N> last = state_;
   Vector share{};
   double worst = 0.0;
+  if (remembers) {
+    memory_.follow(q);
+  }
   kernels::observer(
-    measured.data(), tau.data(), last.data(), scalars, collision.threshold.data(), payload,
+    measured.data(), memory_.direction().data(), tau.data(), last.data(), scalars, collision.threshold.data(), payload,
     gravity, drives, tuning, state_.data(), share.data(), &worst);
   note(q, at);
   if (worst <= 1.0 && joint_ == N) {

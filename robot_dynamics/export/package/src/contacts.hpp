@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 
+#include "friction_memory.hpp"
 #include "robot.hpp"
 
 namespace @package@
@@ -38,11 +39,11 @@ public:
   /// Start afresh with the next state.
   void forget();
 
-  /// Take a finite state and the efforts since the one before.
+  /// Take a finite state and the efforts since the one before; friction may remember the way.
   void feed(
     const Collision & collision, const Vector & q, const Vector & qd, const Vector & tau,
     double at, const double * payload, const double * gravity, const double * drives,
-    const double * tuning);
+    const double * tuning, bool remembers);
 
   /// Returns the joint with a contact, or N.
   std::size_t joint() const { return joint_; }
@@ -67,6 +68,7 @@ private:
   void note(const Vector & q, double at);
 
   std::array<double, OBSERVER_ROWS * N> state_{};
+  FrictionMemory memory_{MEASURED_JUMP};
   double at_ = -1e300;
   Vector since_{};
   bool above_ = false;

@@ -22,8 +22,6 @@ constexpr double NEVER = -1e300;
 constexpr double JUMP_WINDOW = 0.3;   // s in which they are summed
 constexpr double LARGEST_SUM = 0.05;  // of jumps that are followed, per NEAREST
 
-constexpr std::size_t ROTOR_ROW = DRIVE_ROWS - 1;
-
 bool finite(const Vector & values)
 {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
@@ -129,6 +127,10 @@ void ControllerCore::use(const Settings & settings)
     contacts_.forget();  // the momentum is another one
   }
   settings_ = settings;
+  settings_.drives[DIRECTION_ROW] = memory_.direction();
+  if (!remembers()) {
+    memory_.forget();
+  }
   renew_ = true;
   // The arm may have been led anywhere meanwhile
   led_by_hand_ = led_by_hand_ || (was_led && follows_reference(law()));
@@ -256,7 +258,7 @@ void ControllerCore::watch_contacts()
   std::copy_n(state_.begin() + EFFORT_ROW * N, N, effort.begin());
   contacts_.feed(
     collision, q_, qd_, effort, state_at_, load_.payload.data(), load_.gravity.data(),
-    settings_.drives[0].data(), settings_.tuning.data());
+    settings_.drives[0].data(), settings_.tuning.data(), remembers());
   const std::size_t joint = touched();
   if (
     joint < N && stop_.cause == Cause::none && collision.reaction != Reaction::report) {
@@ -384,6 +386,7 @@ void ControllerCore::begin(double now)
   settled_at_ = now + settings_.settle;
   renew_ = true;
   state_ = {};
+  memory_.forget();
   const Vector gravity = gravity_effort(q_, load_, settings_);
   std::copy(gravity.begin(), gravity.end(), state_.begin());
 }
@@ -466,6 +469,7 @@ void ControllerCore::enter(Status status, double now)
       reference_at_ = NEVER;  // of the target that is given up
     }
   }
+  memory_.leave();
   go_on_from(start, now);
 }
 
@@ -647,6 +651,28 @@ void ControllerCore::law_effort(const Motion & desired, Vector & asked)
     asked.data());
 }
 
+bool ControllerCore::remembers() const
+{
+  const Vector & part = settings_.drives[MEMORY_ROW];
+  return std::any_of(part.begin(), part.end(), [](double x) { return x > 0.0; });
+}
+
+void ControllerCore::remember(const Motion & desired, double dt)
+{
+  if (!remembers()) {
+    return;
+  }
+  memory_.follow(desired.q, desired.qd);
+  if (in_task_space(law()) && status_ == Status::tracking) {
+    Vector way = task_.velocity();
+    for (double & x : way) {
+      x *= dt;
+    }
+    memory_.move(way);
+  }
+  settings_.drives[DIRECTION_ROW] = memory_.direction();
+}
+
 void ControllerCore::pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const
 {
   // In the order of `JointSettings`
@@ -681,10 +707,12 @@ void ControllerCore::evaluate(double now, Cycle & found, Command * report)
     given = reference_.has_effort ? &reference_.effort : nullptr;
   } else {
     if (!open_loop && follows_reference(law()) && runs_away(now)) {
+      memory_.leave();
       go_on_from({q_, {}, {}}, now);
     }
     desired = rest_now(now);
   }
+  remember(desired, now - last_time_);
   if (!open_loop && !follows_reference(law())) {
     // The arm may be anywhere: what the model does not contain shows where it is
     feedforward({q_, qd_, {}}, expected_);

@@ -225,6 +225,8 @@ private:
   void watch_disturbance(double dt);
   void add_disturbance(const Motion & motion, Vector & tau) const;
   void load_at(double now);
+  bool remembers() const;
+  void remember(const Motion & desired, double dt);
   void pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const;
   bool goes_on_elsewhere(const Motion & motion, double now);
   bool stale(double since, double timeout, double now) const;
@@ -278,6 +280,7 @@ private:
   Vector disturbance_{};  // what feedback adds to it: friction, an unknown load
   Vector blind_speed_{};  // when the states ended
 
+  FrictionMemory memory_{DESIRED_JUMP};
   Contacts contacts_;
   Task task_;
 

@@ -22,13 +22,12 @@ constexpr double LONGEST_CYCLE = 5.0;     // for effort_rate, in periods
 constexpr double SINGULAR = 1e-12;        // pivot of a scaled matrix that has no inverse
 constexpr double PI = 3.14159265358979323846;
 
-constexpr std::array<const char *, 7> FRICTION = {
-  {"viscous", "coulomb", "stiction", "stribeck", "load", "offset", "width"}};
+constexpr std::array<const char *, 8> FRICTION = {
+  {"viscous", "coulomb", "stiction", "stribeck", "load", "offset", "width", "memory"}};
 constexpr std::size_t VISCOUS = 0;
 constexpr std::size_t COULOMB = 1;
 constexpr std::size_t STICTION = 2;
 constexpr std::size_t STRIBECK = 3;
-constexpr std::size_t ROTOR = 7;
 
 class Declaration
 {
@@ -412,7 +411,7 @@ void declare_joint(Declaration & declare, std::size_t i)
     0.0, LARGEST);
 
   const std::string friction = "friction." + joint;
-  const std::array<const char *, 7> meaning = {
+  const std::array<const char *, 8> meaning = {
     {"Viscous friction, N m s/rad or N s/m; negative for that of the export",
      "Sliding friction, N m or N; negative for that of the export",
      "Excess of friction near rest over sliding friction, N m or N; negative, down to -coulomb, "
@@ -420,10 +419,12 @@ void declare_joint(Declaration & declare, std::size_t i)
      "Speed at which the stiction has fallen to 1/e, rad/s or m/s",
      "Sliding friction per effort that the joint transmits to the links",
      "Constant effort at all speeds, N m or N",
-     "friction_width of this joint, rad/s or m/s; 0 for the common one"}};
-  const std::array<double, 7> low = {{-1.0, -1.0, -LARGEST_LOAD, 1e-6, 0.0, -LARGEST_LOAD, 0.0}};
-  const std::array<double, 7> high = {
-    {LARGEST_LOAD, LARGEST_LOAD, LARGEST_LOAD, LARGEST_LOAD, 0.9, LARGEST_LOAD, 10.0}};
+     "friction_width of this joint, rad/s or m/s; 0 for the common one",
+     "Part of sliding friction that remembers the way, 0 to 1, on the slip distances of the export"}};
+  const std::array<double, 8> low = {
+    {-1.0, -1.0, -LARGEST_LOAD, 1e-6, 0.0, -LARGEST_LOAD, 0.0, 0.0}};
+  const std::array<double, 8> high = {
+    {LARGEST_LOAD, LARGEST_LOAD, LARGEST_LOAD, LARGEST_LOAD, 0.9, LARGEST_LOAD, 10.0, 1.0}};
   for (std::size_t k = 0; k < FRICTION.size(); ++k) {
     const double value = k <= COULOMB ? -1.0 : std::max(DRIVES[k][i], low[k]);
     declare.number(friction + "." + FRICTION[k], value, meaning[k], low[k], high[k]);
@@ -431,7 +432,7 @@ void declare_joint(Declaration & declare, std::size_t i)
 
   const std::string rotor = "rotor." + joint;
   declare.number(
-    rotor + ".inertia", DRIVES[ROTOR][i], "Inertia of motor and gears at the motor, kg m^2", 0.0,
+    rotor + ".inertia", DRIVES[ROTOR_ROW][i], "Inertia of motor and gears at the motor, kg m^2", 0.0,
     LARGEST_LOAD);
   declare.number(
     rotor + ".ratio", 1.0, "Turns of the motor per rad or m of the joint, rad/rad or rad/m",
@@ -860,7 +861,7 @@ Settings settings_of(const Lookup & get, double update_rate)
     }
     const double ratio = get("rotor." + joint + ".ratio").as_double();
     const double rotor = get("rotor." + joint + ".inertia").as_double() * ratio * ratio;
-    s.drives[ROTOR][i] = turns ? rotor : 0.0;
+    s.drives[ROTOR_ROW][i] = turns ? rotor : 0.0;
 
     const std::string gains = "gains." + joint;
     const double p = get(gains + ".p").as_double();

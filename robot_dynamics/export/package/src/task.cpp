@@ -351,6 +351,7 @@ void Task::step(double now, bool may_move, bool may_push)
   if (given_ == Target::Kind::none || !may_move || now >= until_) {
     target_.rest();
     taken_ = false;
+    waits_ = false;
   } else {
     lead();
   }
@@ -365,13 +366,19 @@ void Task::lead()
   const bool is_new = !taken_;
   taken_ = true;
   if (given_ == Target::Kind::twist) {
+    waits_ = false;
     target_.drive(within_lead(given_twist_));
     return;
   }
-  if (is_new || (waits_ && !any_behind(1.0))) {
-    waits_ = false;
+  if (waits_) {
+    const bool returns = is_new && !leaves(way_between(target_.pose(), given_pose_));
+    if (returns || !any_behind(1.0)) {
+      waits_ = false;
+      target_.aim(given_pose_, given_at_);
+    }
+  } else if (is_new) {
     target_.aim(given_pose_, given_at_);
-  } else if (!waits_ && leaves(target_.twist())) {
+  } else if (leaves(target_.twist())) {
     waits_ = true;
     target_.rest();
   } else if (target_.arrived()) {
