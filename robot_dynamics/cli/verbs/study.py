@@ -357,7 +357,8 @@ def _replay(
     place = draw_run(replays, arguments.output or Path(), console)
     motion = place.with_name(f"{place.stem}_{plan.modes[0]}.csv")
     console.print(f"picture: {place}", soft_wrap=True)
-    console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}",
+    base = f" --base-motion {options['base_motion']}" if options["base_motion"] else ""
+    console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}{base}",
                   soft_wrap=True)  # fmt: skip
     if arguments.record is not None:
         _record(arguments.record, str(options["robot"]), _locked(options), replays)
