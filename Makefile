@@ -2,7 +2,7 @@
 #             VIEW=1 shows it in the browser too; RECORD=run.mcap records it; IDENTIFY=1 has it
 #             identify a robot whose masses are not those of its URDF, and follow it again
 # make test   the test suite
-# make test-thorough   what it leaves out: every formulation of every robot at hand
+# make test-thorough   what it leaves out: every robot at hand, every formulation of each kind
 # make bench  speed beside that of peers, written to docs/benchmark.md
 # make bench-nodes  rate, jitter, latency and CPU of the nodes, written to docs/nodes-benchmark.md
 # make site   the documents as a site, in site/

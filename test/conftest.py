@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
 for variable in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
     os.environ[variable] = str(Path(__file__).parent / "data" / "loopback.xml")
+
+# It would win over both. Tests get the same network in every shell
+os.environ.pop("ROS_LOCALHOST_ONLY", None)
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and every process that they
+# start and interrupt would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Thousands of tests and what they import stay to the end: the collector would look at all of it
 # again and again, a quarter of the time that it takes to find the tests
@@ -63,10 +72,16 @@ REAL_TIME = (
     "test/viewer/test_viewer_node.py",
 )
 
+# Tests of nodes, pages and commands: they wait for motions, messages and processes
+WAITING = ("real time", "test/nodes/", "test/viewer/", "test/cli/", "test/recordings/")
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Run file by file where there is room, but tests in real time on one worker.
+
+    Files that wait and files that compute take turns: the former leave processors to the latter,
+    of which more at once would keep the nodes from theirs.
 
     The marks of pytest-xdist cannot do it: they change the names of tests, which pytest 9.2 does
     not let them.
@@ -76,5 +91,15 @@ def pytest_xdist_make_scheduler(config, log):
     class OneArmAtATime(LoadFileScheduling):
         def _split_scope(self, nodeid):
             return "real time" if nodeid.startswith(REAL_TIME) else super()._split_scope(nodeid)
+
+        waits = False
+
+        def _assign_work_unit(self, node):
+            self.waits = not self.waits
+            for scope in self.workqueue:
+                if scope.startswith(WAITING) is self.waits:
+                    self.workqueue.move_to_end(scope, last=False)
+                    break
+            super()._assign_work_unit(node)
 
     return OneArmAtATime(config, log) if config.getvalue("dist") == "loadfile" else None

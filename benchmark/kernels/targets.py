@@ -58,7 +58,7 @@ WHY = {
         "0.44 and were removed: they took half of the code that loads batches."
     ),
     HELD: (
-        "Of it, putting a result away takes 0.016 and the plain call the rest but 0.015 to 0.02. "
+        "Of it, putting a result away takes 0.01 to 0.015 and the plain call nearly all the rest. "
         "Up to 16 small results are remembered and written again once they are let go. Where all "
         "are kept, NumPy makes and frees an array for each: 0.05 more."
     ),

@@ -85,13 +85,16 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot:
+def load_robot(
+    name: str, *, moving: bool = True, inertia: bool = True, free_joints: bool = False
+) -> Robot:
     """Return the robot of a name or path.
 
     Args:
         name: Name or path from the command line.
         moving: Whether to refuse a robot without moving joints.
         inertia: Whether to refuse a joint that moves no inertia.
+        free_joints: Whether floating and planar joints are taken.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
@@ -99,7 +102,7 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
         RobotError: If `moving` and it has no moving joint.
     """
     path = find_robot(name)
-    robot = read_urdf(path, require_inertia=inertia, free_joints=False)
+    robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "

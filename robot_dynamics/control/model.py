@@ -16,9 +16,8 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
-    from robot_dynamics.dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Base, Dynamics
     from robot_dynamics.dynamics.results import Momentum
-    from robot_dynamics.robot.base_motion import BaseMotion
 
 
 HELD = 0.9
@@ -57,7 +56,8 @@ class Model:
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
-        base: Motion of the root link now, if `dynamics` has a moving base; it has gravity, too.
+        base: Motion of the root link now, with gravity; by default it stands. Then the equations
+            are those of `dynamics.on_moving_base`.
         memory: Way that friction remembers; by default a new one, if the friction remembers.
             Models that `dataclasses.replace` makes share it; a loop moves it on by `follow`.
     """
@@ -75,7 +75,7 @@ class Model:
     rotor_inertia: Array | None = None
     coupled: bool = False
     fastest: float = np.inf
-    base: BaseMotion | None = None
+    base: Base = None
     memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 
@@ -131,11 +131,16 @@ class Model:
         beside = self.payload, self.gravity_vector, self.wrench, self.base
         return any(value is not None for value in beside)
 
+    @property
+    def _equations(self) -> Dynamics:
+        """Return the equations that take the base as it is."""
+        return self.dynamics if self.base is None else self.dynamics.on_moving_base
+
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a motion without friction, shape (n,) or (N, n)."""
         if self._loaded:
             at_tip = self.payload is not None or self.wrench is not None
-            tau = self.dynamics.inverse(
+            tau = self._equations.inverse(
                 q,
                 qd,
                 qdd,
@@ -159,7 +164,7 @@ class Model:
         if not self._loaded:
             return self.dynamics.momentum(q, qd)
         at_tip = self.payload is not None or self.wrench is not None
-        return self.dynamics.momentum(
+        return self._equations.momentum(
             q,
             qd,
             wrench=self.wrench,
@@ -180,6 +185,13 @@ class Model:
         if self._loaded:
             return self.inverse(q, np.zeros_like(q), np.zeros_like(q))
         return self.dynamics.gravity(q)
+
+    def gyroscopic(self, q: Array, qd: Array) -> Array:
+        """Return the efforts of velocities on a base that turns, shape (n,): they do no work.
+
+        The part of `bias` that is linear in the velocities.
+        """
+        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the accelerations by efforts without friction, shape (n,)."""

@@ -27,6 +27,9 @@ LONGEST_STEP_S = 0.1
 NEAR = 1e-6
 """Distance from which the goal is reached at once, m and rad."""
 
+RESTING = 1e-3
+"""Share of a largest speed that counts as rest."""
+
 LONGEST_STOP_S = 1.0
 """Longest time to come to rest, s, also where the acceleration is smaller."""
 
@@ -144,9 +147,13 @@ class TargetMotion:
         self._limits = np.array(speed, dtype=float), np.array(acceleration, dtype=float)
         self._speed = self._limits[0]
 
-    def slow_down(self, speed: Array) -> None:
-        """Move no faster than some speeds, shape (2,), m/s and rad/s, until the next call."""
-        self._speed = np.minimum(self._limits[0], speed)
+    def slow_down(self, share: float) -> None:
+        """Move no faster than a share of the present speeds until the next call; 1 is no bound."""
+        self._speed = self._limits[0]
+        if share < 1.0:
+            speeds = np.linalg.norm(self.twist.reshape(2, 3), axis=1)
+            moves = speeds > RESTING * self._limits[0]
+            self._speed = np.where(moves, share * speeds, self._limits[0])
 
     def begin(self, rotation: Array, position: Array) -> None:
         """Rest at a pose."""

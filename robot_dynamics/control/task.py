@@ -21,6 +21,7 @@ from robot_dynamics.spatial import Pose
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
     from robot_dynamics.dynamics.dynamics import Dynamics
+    from robot_dynamics.robot.robot import Robot
     from robot_dynamics.trajectory.trajectory import State
 
 WRENCH_RAMP_S = 0.2
@@ -32,22 +33,14 @@ STIFFER = 10.0
 LEAD = 2.0
 """Error, relative to the largest that counts, from which the target waits for the hand."""
 
+SLIGHT = 1e-3
+"""Share of the motion of a target that counts as none."""
+
 JOINT_SHARE = 0.5
-"""Largest joint speed that a target asks for, relative to the speed limit of the joint. Next to a
-stretched pose a hand at a steady speed would need any joint speed, and pass through that pose."""
+"""Largest joint speed that a target asks for, relative to the speed limit of the joint."""
 
 SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 """Distance of a hand in two descriptions of an arm that counts as none, m and rad."""
-
-STEEPNESS_S, STEEPER = 0.1, 1.02
-"""Time constant of the joint speed per speed of the target, s, and the factor above it with which a
-target approaches a stretched pose."""
-
-RESTING = 1e-3
-"""Share of a largest speed that counts as rest."""
-
-UNBOUNDED = frozen([np.inf, np.inf])
-"""Speeds without a bound."""
 
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
@@ -61,16 +54,23 @@ MOTION = (
 """Attributes of a task that its settings and equations do not determine."""
 
 
+def largest_joint_speeds(robot: Robot) -> Array:
+    """Return the joint speeds that a target asks for at most, shape (n,), rad/s or m/s."""
+    return JOINT_SHARE * velocity_limits(robot)
+
+
 class HandState(NamedTuple):
     """Results of the last cycle.
 
     Attributes:
         error: Target minus measured in the axes of the task, shape (6,), m and rad.
         singularity: 0 away from singularities, 1 at one.
+        attainable: Share of its speed that the target may keep.
     """
 
     error: Array
     singularity: float
+    attainable: float
 
 
 class Task:
@@ -118,8 +118,8 @@ class Task:
         self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
         self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
-        self._steepness: float | None = None  # joint speed per speed of the target, smoothed
-        self._fast = JOINT_SHARE * velocity_limits(model.dynamics.robot)
+        self._any_speed = np.full(model.dynamics.robot.dof, np.inf)
+        self._fast = largest_joint_speeds(model.dynamics.robot)
         self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
             {} if before is None else before._kernels
         )
@@ -169,6 +169,7 @@ class Task:
         found = model.dynamics.pose(measured.q, self.hand)
         self.target.begin(found.rotation, found.position)
         self._posture = measured.q.copy()
+        self._fast = largest_joint_speeds(model.dynamics.robot)
 
     def use(self, settings: TaskSettings) -> None:
         """Use other settings from the next cycle on; the controller then fades to their efforts.
@@ -228,7 +229,7 @@ class Task:
         J, pose = arm.jacobian(desired.q, self.hand), arm.pose(desired.q, self.hand)
         acceleration = J @ desired.qdd + arm.drift(desired.q, desired.qd, self.hand)
         self.target.follow(pose.rotation, pose.position, J @ desired.qd, acceleration)
-        self._posture = desired.q
+        self._posture, self._fast = desired.q, self._any_speed
 
     def moves(self, now: float) -> bool:
         """Return whether a target asks for motion."""
@@ -254,30 +255,11 @@ class Task:
         given, target = self.given, self.target
         if given is None or not may_move or now >= self._until:
             target.rest()
-            self._taken = None
+            self._taken, self._waits = None, False
         else:
             self._lead(given)
-        target.slow_down(self._attainable(dt))
+        target.slow_down(1.0 if self.last is None else self.last.attainable)
         target.step(dt)
-
-    def _attainable(self, dt: float) -> Array:
-        """Return the largest speeds of the target along its twist that no joint is too slow for.
-
-        They bound a target that approaches a pose where joints would be too slow. One that leaves
-        it asks for less and less joint speed, and is free.
-        """
-        speeds = np.linalg.norm(self.target.twist.reshape(2, 3), axis=1)
-        moves = speeds > RESTING * np.array(self.settings.speed)
-        if not moves.any():
-            self._steepness = None
-            return UNBOUNDED
-        share = float((np.abs(self.velocity) / self._fast).max())
-        steepness = share / float((speeds / self.settings.speed).max())
-        before = steepness if self._steepness is None else self._steepness
-        self._steepness = before + min(dt / STEEPNESS_S, 1.0) * (steepness - before)
-        if steepness <= STEEPER * before:
-            return UNBOUNDED
-        return np.where(moves, speeds / max(share, RESTING), np.inf)
 
     def _lead(self, given: tuple[Pose | Array, float]) -> None:
         """Move the target as it was asked to, but not away from a hand that does not follow.
@@ -288,11 +270,16 @@ class Task:
         target, (asked, at) = self.target, given
         new, self._taken = given is not self._taken, given
         if not isinstance(asked, Pose):
-            target.drive(self._within_lead(asked))
-        elif new or (self._waits and not self._behind(1.0).any()):
             self._waits = False
+            target.drive(self._within_lead(asked))
+        elif self._waits:
+            returns = new and not self._leaves(way_between(target.pose, asked))
+            if returns or not self._behind(1.0).any():
+                self._waits = False
+                target.aim(asked, at)
+        elif new:
             target.aim(asked, at)
-        elif not self._waits and self._within_lead(target.twist) is not target.twist:
+        elif self._leaves(target.twist):
             self._waits = True
             target.rest()
         elif target.arrived:
@@ -302,7 +289,20 @@ class Task:
         """Return the directions in which the hand is a share of `largest_error` or more behind."""
         if self.last is None:
             return np.zeros(6, dtype=bool)
-        return np.asarray(np.abs(self.last.error) > share * self.settings.largest_error)
+        controlled, largest = self.settings.selection, self.settings.largest_error
+        return np.asarray(controlled * np.abs(self.last.error) > share * largest)
+
+    def _leaves(self, twist: Array) -> bool:
+        """Return whether a twist takes the target on from a hand that is too far behind.
+
+        One that leads back to the hand in other directions may leave it slightly in this one.
+        """
+        behind = self._behind(LEAD)
+        if self.last is None or not behind.any():
+            return False
+        away = (twist.reshape(2, 3) @ self._axes).ravel() * self.last.error
+        away *= self.settings.selection / self.settings.largest_error**2
+        return bool(away[behind].sum() > SLIGHT * np.abs(away).sum())
 
     def _within_lead(self, twist: Array) -> Array:
         """Return a twist without the directions in which it leaves the hand too far behind."""
@@ -311,10 +311,8 @@ class Task:
             return twist
         S = self._axes
         along = (twist.reshape(2, 3) @ S).ravel()
-        ends = behind & (along * self.last.error > 0.0)
-        if not ends.any():
-            return twist
-        return np.asarray((np.where(ends, 0.0, along).reshape(2, 3) @ S.T).ravel())
+        along[behind & (along * self.last.error > 0.0)] = 0.0
+        return np.asarray((along.reshape(2, 3) @ S.T).ravel())
 
     @property
     def _axes(self) -> Array:
@@ -368,10 +366,12 @@ class Task:
         if self._posture is None:
             self._begin(model, measured)
         inputs = self.inputs(model, measured)
-        tau, qd, error, singularity, *correction = self.kernel(model, mode)(*inputs)
+        tau, qd, error, singularity, attainable, *correction = self.kernel(model, mode)(*inputs)
         if correction:
             self._next_correction = correction[0]
-        self.velocity, self.last = qd, HandState(error, float(singularity[0]))
+        self.velocity, self.last = qd, HandState(error, float(singularity[0]), float(attainable[0]))
+        if model.base is not None:  # the kernel has the velocities of a base that stands
+            tau = tau + model.gyroscopic(*measured)
         return np.asarray(tau + model.friction_effort(qd, tau))
 
     def inputs(self, model: Model, measured: Measured) -> list[Any]:
@@ -390,6 +390,7 @@ class Task:
             self._posture,
             constants[-1],
             self._none if model.rotor_inertia is None else model.rotor_inertia,
+            self._fast,
             returning,
         ]
         if self.settings.feedback is not None:

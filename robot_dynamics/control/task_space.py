@@ -9,6 +9,7 @@ and none adds gravity; see docs/task-space.md for symbols and sources.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -106,6 +107,7 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
         "posture": (n,),  # joint positions towards which the null space moves
         "numbers": (len(TaskNumbers._fields),),
         "rotor": (n,),  # inertia of the rotors at the joints
+        "fastest": (n,),  # joint speeds that a target asks for at most; inf for any
     }
 
 
@@ -264,14 +266,16 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         arm: Equations of the arm.
         mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
         projector: One of `PROJECTORS`.
-        x: Arrays by the names in `input_shapes`; those in `RETURN_SHAPES` and in `FEEDBACK_SHAPES`
-            may be left out.
+        x: Arrays by the names in `input_shapes`; "fastest" and those in `RETURN_SHAPES` and in
+            `FEEDBACK_SHAPES` may be left out.
 
     Returns:
         effort: Joint efforts without gravity and friction, shape (n,), N m or N.
         velocity: Joint velocities that belong to the target, shape (n,), for friction.
         error: Target minus measured in axes S, shape (6,), m and rad, before it is bounded.
         singularity: 0 away from singularities, 1 at one, shape (1,).
+        attainable: Share of its speed that the target may keep, shape (1,): with more a joint would
+            be faster than `fastest`. One that comes back to the hand may keep all of it.
         next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
     """
     numbers = TaskNumbers(*x["numbers"])
@@ -293,8 +297,6 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     J = controlled(in_task(arm.jacobian(q)))
     drift_of = controlled(in_task(arm.jacobian_derivative(q, qd)))
     v = J @ qd
-    v_d = selection * controlled(in_task(x["twist"]))
-    a_d = selection * controlled(in_task(x["acceleration"]))
     wrench = controlled(in_task(x["wrench"]))
 
     M = arm.mass_matrix(q) + np.diag(x["rotor"])
@@ -305,16 +307,29 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     free[3:, 3:] = free[3:, 3:] + turn
     inertia, singularity = _apparent_inertia(mobility, free, numbers)
 
+    # Beside a stretched pose a steady target asks for any joint speed, in one direction on either
+    # side: late states would make the arm rush through that pose. The law follows a slower target
+    v_d = selection * controlled(in_task(x["twist"]))
+    qd_d = moved @ (inertia @ v_d)
+    attainable = _slowed(qd_d, x)
+    leaves = error[:3] @ v_d[:3] + numbers.length**2 * (error[3:] @ v_d[3:])
+    v_d, qd_d = attainable * v_d, attainable * qd_d
+    a_d = attainable**2 * selection * controlled(in_task(x["acceleration"]))
+
     # What pulls the hand towards the target, in the directions of the selection
     bounded = selection * clip(error, -x["largest"], x["largest"])
     lever = controlled((selection * x["root"].T).T)
     spring = lever @ (x["root"].T @ bounded)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     felt = mobility if mode == IMPEDANCE else x["mobility"]
+    # A constant error e brings the hand to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
+    # damping D of `damping_effort`. One that is given counts as if it were critical
+    ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
+    returns = felt @ damping_effort(felt, lever, 0.25, bounded) / ratio
     if "returning" in x:
         most = ReturnNumbers(*x["returning"])
-        pull, rise = _bounded_return(felt, lever, bounded, numbers, most)
-        spring = pull * spring
+        pull, rise = _bounded_return(returns, numbers, most)
+        spring, returns = pull * spring, pull * returns / rise**2
         # Only its own speed is damped more: a target that moves on must not push a blocked hand
         damper = damping_effort(felt, lever, numbers.damping_ratio, v_d)
         damper = damper - rise * damping_effort(felt, lever, numbers.damping_ratio, rise * v)
@@ -330,18 +345,23 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         )
         wrench = wrench + controlled(correction)
 
-    qd_d = moved @ (inertia @ v_d)
     regular = 1.0 - singularity  # near a singularity the hand is given up in a direction
     if mode == IMPEDANCE:
-        qdd_d = moved @ (inertia @ (a_d - regular * (drift_of @ qd_d)))
+        # A target that joints are too slow for becomes slower, instead of them faster
+        bend = attainable**2 * regular * (drift_of @ qd_d)
+        qdd_d = moved @ (inertia @ (a_d - bend))
         coriolis = arm.velocity_effort(q, qd + qd_d) - arm.velocity_effort(q, qd - qd_d)
         effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
     else:
-        known = controlled(a_d - regular * (drift_of @ qd))
+        known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ qd))
+        # Beside a stretched pose the hand becomes heavy, and the force that replaces its inertia
+        # pushes that pose over. There it is that of the impedance
+        force = force - (1.0 - _slowed(moved @ (inertia @ returns), x)) * spring
         asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
+        pulls = regular * (inertia @ asked) + singularity * controlled(force + wrench)
         # Feedback in the directions of motion exerts no force in the others: an error there may
         # be one that friction holds
-        exerted = inertia @ known + selection * (inertia @ asked)
+        exerted = inertia @ known + selection * pulls
         exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
         effort = arm.velocity_effort(q, qd) + J.T @ exerted
 
@@ -359,28 +379,37 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         "velocity": qd_d,
         "error": error,
         "singularity": np.array([singularity]),
+        "attainable": np.array([select(leaves, 0.0, 1.0, attainable)]),
         **results,
     }
 
 
+def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:
+    """Return the share of joint velocities, 0 to 1, that no joint is too slow for."""
+    return 1.0 / reduce(maximum, np.abs(qd) / x["fastest"], 1.0) if "fastest" in x else 1.0
+
+
 def _bounded_return(
-    mobility: Array, root: Array, error: Array, numbers: TaskNumbers, most: ReturnNumbers
+    returns: Array, numbers: TaskNumbers, most: ReturnNumbers
 ) -> tuple[Array, Array]:
     """Return factors, shape (6,), with which no error moves the hand faster than allowed.
 
-    Under a constant error e a hand tends to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
-    damping D of `damping_effort`. The damping S D S divides it by the squares of the factors S.
-    A damping that is given replaces this one, and has no bound.
+    A damping that is given has no bound.
+
+    Args:
+        returns: Velocity to which a constant error brings the hand, shape (6,). The damping S D S
+            divides it by the squares of the factors S.
+        numbers: `damping_ratio` is used.
+        most: Bounds.
 
     Returns:
         On the spring, and S. The damping rises as far as the loop is stable; beyond that the
         spring pulls the position less, but not the orientation, of which a little error pulls
         light wrists fast.
     """
-    steady = mobility @ damping_effort(mobility, root, 0.25, error)
-    ratio, sizes = numbers.damping_ratio, (_size(steady[:3]), _size(steady[3:]))
+    sizes = _size(returns[:3]), _size(returns[3:])
     excess = [
-        select(0.0, ratio, size / (limit * (ratio + TINY)), 0.0)
+        select(0.0, numbers.damping_ratio, size / limit, 0.0)
         for size, limit in zip(sizes, (most.speed, most.turn), strict=True)
     ]
     rises = [clip(value, 1.0, most.damping) for value in excess]

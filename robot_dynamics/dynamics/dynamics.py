@@ -330,6 +330,14 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         ).base_parameters(robot)
         return found
 
+    @cached_property
+    def on_moving_base(self) -> Dynamics:
+        """The equations of the same robot on a moving base."""
+        if self.base == "moving":
+            return self
+        how: dict[str, Any] = {"cache": self._cache, "backend": self._compile}
+        return Dynamics(self.robot, self.formulation, base="moving", search=self._search, **how)
+
     def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:
         """Compute where a link or named frame is, by default the only tip.
 

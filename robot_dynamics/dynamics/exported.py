@@ -15,7 +15,9 @@ from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, check_known, shown
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.free_joints import free_joints
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.version import __version__
 
 _MOTION = {
@@ -23,6 +25,24 @@ _MOTION = {
     "qd": "joint velocities, rad/s or m/s",
     "qdd": "joint accelerations, rad/s^2 or m/s^2",
     "tau": "joint efforts, N m or N, positive along the joint axes",
+}
+
+_TWIST = "linear and angular velocity, in axes of the link,"
+_RATES = "their derivatives in time,"
+
+_OF_FREE = {
+    "floating": {
+        "q": "position x, y, z, m, and unit quaternion x, y, z, w",
+        "qd": _TWIST,
+        "qdd": _RATES,
+        "tau": "force x, y, z and moment x, y, z, in axes of the link,",
+    },
+    "planar": {
+        "q": "position x, y, m, cosine and sine of the angle",
+        "qd": _TWIST,
+        "qdd": _RATES,
+        "tau": "force x, y and moment, in axes of the link,",
+    },
 }
 
 _BESIDE = {
@@ -103,7 +123,7 @@ class Export:
         """Name of the function: different for every robot, kernel and variant."""
         v = self.variant
         parts = [self.prefix or identifier(self.robot.name, "robot"), self.kernel]
-        parts += ["moving", "base"] if self.base == "moving" else []
+        parts += [self.base, "base"] if self.base != "fixed" else []
         parts += [identifier(v.frame, "at")] if v.frame else []
         parts += ["wrench", identifier(v.wrench_at, "at")] if v.wrench_at else []
         parts += ["payload", identifier(v.payload_at, "at")] if v.payload_at else []
@@ -145,7 +165,7 @@ class Export:
             "g": f"({', '.join(map(repr, self._gravity))})",
         }
         shapes = {**program.inputs, **{n: out.shape for n, out in program.outputs.items()}}
-        meanings = {**_MOTION, **_BESIDE, **_RESULTS}
+        meanings = {**_motion(robot), **_BESIDE, **_RESULTS}
         arrays = {
             f"{name}{list(shape) if shape else ''}": (
                 "output: " if name in program.outputs else "input: "
@@ -183,6 +203,18 @@ class Export:
             add = "; --with friction adds them" if self.kernel in WITH_FRICTION else ""
             friction = f"damping and friction of the joints in the robot description{add}"
         return f"rotor inertia, joint and effort limits, {friction}"
+
+
+def _motion(robot: Robot) -> dict[str, str]:
+    """Meanings of q, qd, qdd and tau, with the entries of floating and planar joints."""
+    meanings = dict(_MOTION)
+    for free in free_joints(merge_fixed(robot)):
+        kind = "floating" if free.floating else "planar"
+        for name, meaning in meanings.items():
+            at = free.q if name == "q" else free.v
+            what = _OF_FREE[kind][name]
+            meanings[name] = f"{meaning}; at {at.start} to {at.stop - 1} {what} of {free.name}"
+    return meanings
 
 
 def _derivative(name: str) -> str:

@@ -148,6 +148,11 @@ def symbolic_program(
         raise ArgumentError(
             "only the kernel 'inverse', without friction and wrench, is sorted as M, C and G"
         )
+    if sort and robot.nq > robot.dof:
+        raise ArgumentError(
+            f"robot '{robot.name}' has a floating or planar joint, whose equations are not sorted "
+            "as M, C and G; leave sorting out, or weld the joint with robot.with_fixed_base()"
+        )
     if parameters == "base" and formulation in FORMULATIONS and formulation not in MASSLESS:
         raise ArgumentError(
             f"formulation '{formulation}' needs mass centres, and base parameters have none; use "

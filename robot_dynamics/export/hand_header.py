@@ -110,10 +110,9 @@ constexpr double TARGET_LATE = {number(target_motion.LATE)};
 constexpr double WRENCH_RAMP = {number(task.WRENCH_RAMP_S)};
 constexpr double STIFFER = {number(task.STIFFER)};
 constexpr double LEAD = {number(task.LEAD)};
-constexpr double JOINT_SHARE = {number(task.JOINT_SHARE)};
-constexpr double STEEPNESS_TIME = {number(task.STEEPNESS_S)};
-constexpr double STEEPER = {number(task.STEEPER)};
-constexpr double RESTING = {number(task.RESTING)};
+constexpr double SLIGHT = {number(task.SLIGHT)};
+constexpr double RESTING = {number(target_motion.RESTING)};
+constexpr Vector FASTEST = {vector(task.largest_joint_speeds(robot))};  // that a target asks for
 
 }}  // namespace {package}
 

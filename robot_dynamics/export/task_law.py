@@ -15,11 +15,13 @@ from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.source.c import c_source
 from robot_dynamics.control import target_motion
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.task import largest_joint_speeds
 from robot_dynamics.control.task_kernel import task_program
 from robot_dynamics.control.task_settings import HandMobility
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.names import identifier
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.version import __version__
 
 MEANINGS: Mapping[str, str] = {
@@ -42,12 +44,14 @@ MEANINGS: Mapping[str, str] = {
     "numbers": "damping ratio; sum of apparent masses that counts as singular, kg; length that "
     "stands for an angle, m; frequency of the posture, rad/s; rate of the null space, 1/s",
     "rotor": "inertia of the rotors at the joints, kg m^2 or kg",
+    "fastest": "joint speeds that a target asks for at most, rad/s or m/s",
     "payload": "load at the hand: mass, first moment x, y, z, inertia xx, xy, xz, yy, yz, zz about "
     "the origin of the hand, in its axes",
     "effort": "joint efforts; add gravity and friction, N m or N",
     "velocity": "joint velocities of the target, rad/s or m/s",
     "error": "target minus measured in the axes, m and rad",
     "singularity": "0 away from singularities, 1 at one",
+    "attainable": "share of its speed that the target may keep",
     "goal_rotation": "of the goal in the root link",
     "goal_position": "of the goal, m",
     "flow": "twist of the goal",
@@ -70,12 +74,13 @@ REMARKS = (
 """Remarks on the entries of `numbers`."""
 
 
-def _defaults(hand: HandMobility, dof: int) -> dict[str, Mapping[str, float]]:
+def _defaults(hand: HandMobility, robot: Robot) -> dict[str, Mapping[str, float]]:
     """Return the default values of constant inputs, by remark on each number."""
     settings = hand.defaults(DEFAULT_BANDWIDTH, np.inf)
     arrays = hand.constants(settings, DEFAULT_BANDWIDTH, np.inf, 1.0)
     numbers = dict(zip(REMARKS, arrays.pop("numbers").tolist(), strict=True))
-    arrays["rotor"] = np.zeros(dof)
+    arrays["rotor"] = np.zeros(robot.dof)
+    arrays["fastest"] = largest_joint_speeds(robot)
     found: dict[str, Mapping[str, float]] = {
         name: {f"{name}, entry {i}": float(x) for i, x in enumerate(array.ravel())}
         for name, array in arrays.items()
@@ -104,7 +109,7 @@ def task_law_source(
     name = identifier(robot.name, "robot")
     law = replace(task_program(dynamics, hand, mode, projector, hand), name=f"{name}_{mode}")
     target = replace(target_motion.program(), name=f"{name}_target_motion")
-    defaults = _defaults(HandMobility(dynamics, hand), robot.dof)
+    defaults = _defaults(HandMobility(dynamics, hand), robot)
     joints = ", ".join(f"{i} {joint}" for i, joint in enumerate(robot.joint_names))
     head = {
         "generator": f"robot_dynamics {__version__}",

@@ -23,7 +23,7 @@ from robot_dynamics.identification.online.payload_estimate import PayloadEstimat
 from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
-from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg
+from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import JointReader, StampCheck
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, TRAJECTORY_QOS
@@ -32,6 +32,7 @@ from robot_dynamics.nodes.runtime.online_model import (
     ModelParameters,
     ObserverParameters,
     OnlineModel,
+    check_model,
 )
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -94,7 +95,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
 
     def check(self, value: MonitorParameters) -> None:
         """See `RobotNode.check`."""
-        check_gravity(value.gravity)
+        check_model(value)
 
     def configure(self) -> None:
         """Compile the equations and create the topics."""
@@ -148,7 +149,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._states.forget()
         self._stamps = StampCheck("joint_states", self.get_logger().warning)
         self._restart(self.robot)
-        self.start_task(self._evaluate, inputs=[self._states_in])
+        self.start_task(self._evaluate, inputs=[*self.arm.inputs, self._states_in])
 
     def changed(self, value: MonitorParameters) -> None:
         """See `RobotNode.changed`."""

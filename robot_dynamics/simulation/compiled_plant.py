@@ -95,9 +95,11 @@ class CompiledPlant(Plant):
             self._arrays[name][:] = values[:, None]
         self._arrays["p"][:], self._arrays["alive"][:] = 0.0, 1.0
 
-    def reset(self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None) -> None:
+    def reset(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None, *, time: float = 0.0
+    ) -> None:
         """See `Plant.reset`."""
-        super().reset(q, qd)
+        super().reset(q, qd, time=time)
         if self._arrays:
             self._place()
 

@@ -106,8 +106,13 @@ class Plant:
         self._forward(0.0, at_rest, at_rest, at_rest)  # refuses a joint that moves no inertia
         self.reset(np.clip(0.0, robot.limits.lower, robot.limits.upper) if q is None else q)
 
-    def reset(self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None) -> None:
-        """Place the robot at positions q and velocities qd (by default zero), shape (n,) each."""
+    def reset(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None, *, time: float = 0.0
+    ) -> None:
+        """Place the robot at positions q and velocities qd (by default zero), shape (n,) each.
+
+        The base then is where its motion is at `time`, s.
+        """
         n = self.robot.dof
         self.q = vector("q", q, n)
         self.qd = np.zeros(n) if qd is None else vector("qd", qd, n)
@@ -115,7 +120,7 @@ class Plant:
         self.tau = np.zeros(n)
         self.rows = np.array((self.q, self.qd, self.tau))
         self.saturated = np.zeros(n, dtype=bool)
-        self.time = 0.0
+        self.time = time
         self._p = np.zeros(n)
         self._z = np.zeros((ELEMENTS, n))
 

@@ -19,7 +19,8 @@ from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS
+from robot_dynamics.simulation.base_motions import Poses, Sine
+from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS, KNOWN_BASES
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
 from robot_dynamics.study.quantities import QUANTITIES, check_values
 from robot_dynamics.trajectory.interpolation import interpolate
@@ -95,6 +96,8 @@ class StudyPlan:
         frame: Frame that carries the payload; by default the first tip.
         known_payload: Load at that frame in the law's model, kg.
         friction_known: Whether the law compensates the friction of the URDF.
+        base_motion: Motion of the root link; by default it stands.
+        known_base: One of `KNOWN_BASES`: what the law's model knows of that motion.
         stops: Whether joints stop at their position limits.
         limits: Limits that a run must respect.
 
@@ -124,6 +127,8 @@ class StudyPlan:
     frame: str | None = None
     known_payload: float = 0.0
     friction_known: bool = True
+    base_motion: Sine | Poses | None = None
+    known_base: str = "motion"
     stops: bool = True
     limits: RunLimits = field(default_factory=RunLimits)
 
@@ -157,6 +162,9 @@ class StudyPlan:
                 known = ", ".join(QUANTITIES)
                 raise ArgumentError(f"nothing called '{name}' can vary (known: {known}){hint}")
         self._check_gains()
+        check_known("knowledge of the base", self.known_base, "robot_dynamics.study", KNOWN_BASES)
+        if self.base_motion is not None and "tilt" in self.vary:
+            raise ArgumentError("tilt turns the base that base_motion moves; leave one out")
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
         for frame in (self.frame, self.hand):
@@ -278,7 +286,7 @@ class StudyPlan:
                     m if isinstance(m, str) else [m.times.tolist(), m.positions.tolist()]
                     for m in value
                 ]
-            if isinstance(value, Gains | TaskSettings):
+            if isinstance(value, Gains | TaskSettings | Sine | Poses):
                 value = [np.asarray(getattr(value, part.name)).tolist() for part in fields(value)]
             if item.name != "robot":
                 parts.append((item.name, value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.simulation.base_motions import in_steps
 from robot_dynamics.simulation.simd.compiled_loop import (
     BatchResult,
     CompiledLoop,
@@ -99,12 +101,15 @@ class Runner:
         resting, half = t >= (1.0 - plan.rest) * plan.duration, (1.0 - 0.5 * plan.rest)
         late = t >= half * plan.duration
         windows = np.stack([resting & ~late, late], axis=1).astype(float)
-        structure = self.loop.structure
+        structure, moves, model = self.loop.structure, plan.base_motion, self.model
+        base = None if moves is None else in_steps(moves, plan.robot, t, h)
+        if base is not None and structure.base == "motion":
+            model = replace(model, base=base[0, :15])
         self.references = np.array(
-            [reference_table(self.model, structure, motion, t, windows) for motion in motions]
+            [reference_table(self.model, structure, motion, t, windows, base) for motion in motions]
         )
         self._starts = np.array([motion.sample(0.0).q for motion in motions])
-        self._first = first_efforts(self.model, motions)
+        self._first = first_efforts(model, motions)
         self._values = plan.values()
 
     def run(
@@ -214,6 +219,7 @@ def _loop(plan: StudyPlan, mode: str, hand: HandStructure) -> CompiledLoop:
         every="rate" in varies or _periods(plan) != 1.0,
         shared=len(plan.motions) == 1,
         hand=hand,
+        base=None if plan.base_motion is None else plan.known_base,
     )
     key = robot_digest(plan.robot), structure
     loop: CompiledLoop = _cached(key, lambda: CompiledLoop(plan.robot, structure))

@@ -24,7 +24,8 @@ class EffortCauses(NamedTuple):
     """Efforts of a motion taken apart; n joints, m bodies that joints move.
 
     Attributes:
-        by_cause: A row for each of `CAUSES`, shape (6, n), N m or N.
+        by_cause: A row for each of `CAUSES`, shape (6, n), N m or N. Motion of the base counts as
+            gravity, as the arm feels both alike.
         by_link: Effort at every joint because of every body, shape (m, n), N m or N; without
             friction, payload and wrench.
     """
@@ -62,7 +63,15 @@ class EffortSplitter:
         """Return the model efforts of one moment, the sum of all causes, shape (n,), N m or N."""
         dynamics, states = self._dynamics, (now.q, now.qd, now.qdd)
         tau = dynamics.inverse(*states, **self._load(now.payload, now.wrench))
-        return np.asarray(tau + self._friction.smooth(now.qd))
+        return np.asarray(tau + self._friction.smooth(now.qd) + self._of_base(now))
+
+    def _of_base(self, now: Snapshot) -> Any:
+        """Efforts more than on a base that stands, shape (n,), or zero."""
+        if now.base is None:
+            return 0.0
+        states, load = (now.q, now.qd, now.qdd), self._load(now.payload, now.wrench)
+        moved: Any = self._dynamics.on_moving_base.inverse(*states, base=now.base, **load)
+        return moved.tau - self._dynamics.inverse(*states, **load)
 
     def split(self, now: Snapshot) -> EffortCauses:
         """Split the efforts of one moment."""
@@ -86,7 +95,9 @@ class EffortSplitter:
             self._dynamics.inverse(q, qd, qdd, **load) - alone if load else np.zeros_like(q)
             for load in (self._load(now.payload, None), self._load(None, now.wrench))
         )
-        by_cause = np.vstack([felt.sum(axis=1), self._friction.smooth(qd), carried, exerted])
+        links = felt.sum(axis=1)
+        links[CAUSES.index("gravity")] += self._of_base(now)
+        by_cause = np.vstack([links, self._friction.smooth(qd), carried, exerted])
         return EffortCauses(by_cause, felt.sum(axis=0))
 
     def _load(self, payload: Inertia | None, wrench: Array | None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class HandGizmo:
         return dragged
 
     def show(self, pose: Pose | None) -> None:
-        """Show it at a pose in the root link, except while it is dragged; None hides it."""
+        """Show it at a pose in the world, except while it is dragged; None hides it."""
         handle = self._handle
         if pose is None:
             handle.visible, self._dragged = False, None

@@ -23,7 +23,9 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.simulation import Plant, check_physical
+from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory import Follower, Waypoints, excitation, random_poses
 from robot_dynamics.trajectory.motions import middle_pose
@@ -81,6 +83,7 @@ class LiveArm:
     Args:
         robot: The robot.
         waypoints: Motion from a file, offered as `FROM_FILE`.
+        base: Motion of the root link, which the laws know; by default it stands.
 
     Raises:
         RobotError: If it has bodies that cannot be simulated, or joints that move no inertia.
@@ -97,9 +100,14 @@ class LiveArm:
 
     observe: Callable[[Snapshot, Array | None, Array | None], None] | None = None
 
-    def __init__(self, robot: Robot, waypoints: Waypoints | None = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        waypoints: Waypoints | None = None,
+        base: Sine | Poses | None = None,
+    ) -> None:
         check_physical(robot)
-        self.robot = robot
+        self.robot, self._base = robot, base
         self.dynamics = Dynamics(robot)
         self.frame = tool_frame(robot)
         self.limit, self._none = effort_limits(robot), np.zeros(robot.dof)
@@ -107,7 +115,7 @@ class LiveArm:
         self._loaded = _LoadedArm(self.dynamics, self.frame)
         middle = middle_pose(robot)
         stops: Any = self._loaded
-        self._plant = Plant(robot, middle, dynamics=stops, stops=True, step=CYCLE_S)
+        self._plant = Plant(robot, middle, dynamics=stops, stops=True, step=CYCLE_S, base=base)
         self._follower = Follower(robot.joint_names, middle, continuous=self._model.continuous)
         self._motions = {
             EXCITATION: excitation(robot, 8.0, share=0.5, speed_share=0.5, rate=25.0),
@@ -153,7 +161,7 @@ class LiveArm:
     def reset(self) -> None:
         """Put the arm at rest in the middle of its ranges, and begin its motion anew."""
         middle = middle_pose(self.robot)
-        self._plant.reset(middle)
+        self._plant.reset(middle, time=self.time)
         self._follower.hold(middle)
         self.motion = ""
         if self._task is not None:
@@ -196,15 +204,22 @@ class LiveArm:
         """Return the present state."""
         plant, by_hand = self._plant, self.motion == BY_HAND
         followed = not by_hand and self._led is None
+        base = None if self._base is None else self._base(self.time)
+        tau = plant.tau
+        if by_hand:
+            held = self._loaded.bias(plant.q, plant.qd, base)
+            tau = held if base is None else held.tau
         return Snapshot(
             self.time,
             plant.q,
             plant.qd,
             plant.qdd,
-            self._loaded.bias(plant.q, plant.qd) if by_hand else plant.tau,
+            tau,
             self._follower.sample(self.time).q if followed else None,
             self.payload,
             np.array(self._settings.push),
+            base=base,
+            base_position=None if self._base is None else self._base.pose(self.time)[0],
         )
 
     def _take_up(self, settings: ArmSettings) -> None:
@@ -228,7 +243,7 @@ class LiveArm:
         if settings.motion != self.motion:
             self._begin(settings.motion)
         if settings.motion == BY_HAND and settings.hand is not None:
-            self._plant.reset(settings.hand)
+            self._plant.reset(settings.hand, time=self.time)
 
     def _prepare(self, settings: ArmSettings) -> None:
         """Have a task of the chosen hand, held where it is if mode or hand has changed."""
@@ -258,6 +273,8 @@ class LiveArm:
 
     def _cycle(self) -> Reference | None:
         measured, task = Measured(self._plant.q, self._plant.qd), self._led
+        if self._base is not None:
+            self._known = replace(self._known, base=self._base(self.time))
         if task is not None:
             task.step(self.time, may_move=True)
             reference = Reference(*measured, self._none, task)
@@ -304,14 +321,20 @@ class _LoadedArm:
         if force.any():  # reaction of the arm to the push, in the axes of the tool
             self._wrench[:3] = -(self._dynamics.pose(q, self._frame).rotation.T @ force)
 
-    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """Accelerations, shape (n,)."""
-        load = self._load()
-        return self._dynamics.forward(q, qd, tau / self.mass_factor, **load)
+    def forward(self, q: Array, qd: Array, tau: Array, base: BaseMotion | None = None) -> Any:
+        """Accelerations, shape (n,); on a base that moves with its wrench over the mass factor."""
+        tau, load = tau / self.mass_factor, self._load()
+        if base is None:
+            return self._dynamics.forward(q, qd, tau, **load)
+        return self._dynamics.on_moving_base.forward(q, qd, tau, base=base, **load)
 
-    def bias(self, q: Array, qd: Array) -> Array:
-        """Efforts without acceleration, shape (n,)."""
-        return self.mass_factor * self._dynamics.inverse(q, qd, np.zeros_like(q), **self._load())
+    def bias(self, q: Array, qd: Array, base: BaseMotion | None = None) -> Any:
+        """Efforts without acceleration, shape (n,); on a base that moves with its wrench."""
+        f, load, none = self.mass_factor, self._load(), np.zeros_like(q)
+        if base is None:
+            return f * self._dynamics.inverse(q, qd, none, **load)
+        found: Any = self._dynamics.on_moving_base.inverse(q, qd, none, base=base, **load)
+        return found._replace(tau=f * found.tau, base_wrench=f * found.base_wrench)
 
     def mass_matrix(self, q: Array) -> Array:
         """Inertia, shape (n, n), column by column."""

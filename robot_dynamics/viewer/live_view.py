@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
+from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
 from robot_dynamics.viewer.hand_gizmo import HandGizmo
@@ -29,6 +30,7 @@ class LiveView:
         name: Name of a known robot, or path of a URDF.
         load: Reads a robot by its name.
         waypoints: Motion from a file, for this robot.
+        base: Motion of the root link, which the laws know; by default it stands.
         recording: Makes a new recording of a robot, from its name and equations.
     """
 
@@ -39,8 +41,9 @@ class LiveView:
         load: Callable[[str], Robot] | None = None,
         waypoints: Waypoints | None = None,
         recording: Callable[[str, Dynamics], SimulatedRecording] | None = None,
+        base: Sine | Poses | None = None,
     ) -> None:
-        self.page = page
+        self.page, self._base = page, base
         self._load = load or (lambda name: read_urdf(find_robot(name)))
         self._robots = sorted(known_robots())
         self._new_recording = recording
@@ -49,7 +52,7 @@ class LiveView:
 
     def _open(self, name: str, waypoints: Waypoints | None = None) -> None:
         robot = self._load(name)
-        arm = LiveArm(robot, waypoints)
+        arm = LiveArm(robot, waypoints, self._base)
         self.page.open(robot, find_robot(name), arm.dynamics, arm.limit)
         self.name, self.arm = name, arm
         pose = arm.snapshot().q
@@ -76,7 +79,7 @@ class LiveView:
             self.arm.reset()
             self.page.restart()
         if (dragged := self.gizmo.take()) is not None:
-            self.arm.aim(dragged)
+            self.arm.aim(self.arm.snapshot().base_pose.inverse() @ dragged)
         settings = controls.settings
         if settings.motion == BY_HAND and self.arm.motion != BY_HAND:
             controls.sliders.move(self.arm.snapshot().q)
@@ -91,9 +94,10 @@ class LiveView:
             controls.message.say(str(error))
         if self._recording is not None:
             self._recording.flush()
-        self.gizmo.show(self.arm.target)
+        now, target = self.arm.snapshot(), self.arm.target
+        self.gizmo.show(None if target is None else now.base_pose @ target)
         self.page.show(
-            self.arm.snapshot(),
+            now,
             residual=controls.residual.value,
             ellipsoid=controls.ellipsoid.value,
         )

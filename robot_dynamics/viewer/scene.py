@@ -37,6 +37,9 @@ SHADES = 12
 PATH_POINTS = 250
 """Points of the tool's path that stay visible: ten seconds at 25 Hz."""
 
+BASE = "/base"
+"""Node of the root link; what belongs to the robot stands below it, and moves with it."""
+
 
 class RobotScene:
     """A robot in a viser scene, with ground, arrows, load and path.
@@ -60,15 +63,16 @@ class RobotScene:
         self._robot, self._dynamics = robot, dynamics
         self._tree = merge_fixed(robot)
         self.tool = tool_frame(robot)
-        self._bodies = Bodies(self._scene, "/robot", self._tree)
-        self._ghost = Bodies(self._scene, "/ghost", self._tree)
+        self._base = self._scene.add_frame(BASE, show_axes=False)
+        self._bodies = Bodies(self._scene, f"{BASE}/robot", self._tree)
+        self._ghost = Bodies(self._scene, f"{BASE}/ghost", self._tree)
         self._parts: list[list[tuple[Any, Colour]]] = []
         looks, outlines = (self._on_bodies(kind) for kind in shapes)
         for k, (look, outline) in enumerate(zip(looks, outlines, strict=True)):
             parts = by_colour(look)
             colours = [part.colour for part in parts]
             self._parts.append(list(zip(self._bodies.add(k, parts), colours, strict=True)))
-            if k:  # the root never moves
+            if k:  # the root does not move in its own axes
                 ghost = by_colour([shape._replace(colour=GHOST) for shape in outline])
                 self._ghost.add(k, [grown(part) for part in ghost], opacity=0.22)
         self._shade = np.full(len(looks), -1)
@@ -87,12 +91,13 @@ class RobotScene:
             arrow.points = np.array([[start, start + 0.12 * self.size * g / np.linalg.norm(g)]])
             arrow.visible = True
             scene.add_label("/gravity/label", "g", position=tuple(start))
-        self._push = self._arrow("/push", PUSH)
-        self._force = self._arrow("/wrench/force", WRENCH)
-        self._moment = self._arrow("/wrench/moment", GRAVITY)
-        self._load = scene.add_icosphere("/load", radius=1.0, color=WARM, visible=False)
-        self._ellipsoid = scene.add_icosphere("/ellipsoid", radius=1.0, color=PATH, opacity=0.35,
-                                              visible=False)  # fmt: skip
+        self._push = self._arrow(f"{BASE}/push", PUSH)
+        self._force = self._arrow(f"{BASE}/wrench/force", WRENCH)
+        self._moment = self._arrow(f"{BASE}/wrench/moment", GRAVITY)
+        self._load = scene.add_icosphere(f"{BASE}/load", radius=1.0, color=WARM, visible=False)
+        self._ellipsoid = scene.add_icosphere(
+            f"{BASE}/ellipsoid", radius=1.0, color=PATH, opacity=0.35, visible=False
+        )
 
     def _arrow(self, name: str, colour: Colour) -> Any:
         return self._scene.add_arrows(
@@ -112,6 +117,10 @@ class RobotScene:
             now: The state.
             share: Share of its limit that each joint uses, shape (n,), for the colour of its body.
         """
+        if now.base is not None:
+            R, p = now.base_pose.rotation, now.base_pose.translation
+            self._base.position = p
+            self._base.wxyz = np.roll(Rotation.from_matrix(R).as_quat(), 1)
         self._bodies.place(now.q)
         self._ghost.show(now.q_d is not None)
         if now.q_d is not None:
@@ -176,7 +185,7 @@ class RobotScene:
         lines = np.stack([self._points[:-1], self._points[1:]], axis=1).astype(np.float32)
         if self._path is None:
             self._path = self._scene.add_line_segments(
-                "/path", lines, PATH, thickness=3.0, thickness_units="screen"
+                f"{BASE}/path", lines, PATH, thickness=3.0, thickness_units="screen"
             )
         else:
             colours = np.broadcast_to(np.array(PATH, dtype=np.uint8), lines.shape)

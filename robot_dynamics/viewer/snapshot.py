@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
+from robot_dynamics.robot.base_motion import BaseMotion
+from robot_dynamics.robot.free_joints import rotation_of
+from robot_dynamics.spatial import Pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +28,8 @@ class Snapshot:
         push: Force on the tool from outside, shape (3,), N, axes of the root link, or None.
         wrench: Force (N) over moment (N m) that the tool is to exert, about its origin and in its
             axes, shape (6,), or None.
+        base: Motion of the root link, or None if it stands.
+        base_position: Its position in the world, shape (3,), m, or None.
     """
 
     time: float
@@ -34,6 +41,15 @@ class Snapshot:
     payload: Inertia | None = None
     push: Array | None = None
     wrench: Array | None = None
+    base: BaseMotion | None = None
+    base_position: Array | None = None
+
+    @property
+    def base_pose(self) -> Pose:
+        """Pose of the root link in the world."""
+        if self.base is None or self.base_position is None:
+            return Pose.identity()
+        return Pose(rotation_of(np.asarray(self.base.orientation)), self.base_position)
 
 
 def tool_frame(robot: Robot) -> str:

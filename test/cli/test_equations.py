@@ -17,6 +17,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.control import Friction
 from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.spatial import Inertia, inertial_parameters
 from robot_dynamics.version import __version__
 
@@ -247,6 +248,36 @@ def test_several_kernels_stand_in_one_file_under_a_chosen_name(equations, tmp_pa
     assert np.allclose(qdd, STATE[2], rtol=1e-12)  # a solution of two equations
 
 
+def test_a_base_that_moves_is_an_input_of_c(equations, tmp_path):
+    arm = read_urdf(find_robot("planar_2r"))
+    words = ["planar_2r", "--as", "c", "--name", "arm", "--kernel", "inverse", "--kernel"]
+    text = equations(*words, "inverse_derivatives", "--base", "moving")[1]
+    library = compiled(text, tmp_path)
+    base = BaseMotion((0.1, 0.2, 0.3, np.sqrt(0.86)), np.arange(6.0), np.arange(1.0, 7.0))
+    numbers, efforts, wrench = base.numbers(arm), np.zeros(2), np.zeros(6)
+    called(library.arm_inverse_moving_base, *STATE, numbers, efforts, wrench)
+    expected = Dynamics(arm, base="moving").inverse(*STATE, base=base)
+    assert np.allclose(efforts, expected.tau, rtol=ROUND_OFF)
+    assert np.allclose(wrench, expected.base_wrench, rtol=ROUND_OFF)
+    assert library.arm_inverse_derivatives_moving_base
+
+
+def test_a_floating_base_is_the_first_joint_of_c(equations, tmp_path):
+    _, text, _ = equations("planar_2r", "--as", "c", "--name", "arm", "--base", "floating")
+    head = " ".join(text.partition("*/")[0].replace("\n * ", "\n").split())
+    for fact in (
+        "q[9]: input: joint positions in the order of joints, rad or m; at 0 to 6 position x, y, "
+        "z, m, and unit quaternion x, y, z, w of floating_base",
+        "tau[8]: output: joint efforts, N m or N, positive along the joint axes; at 0 to 5 force "
+        "x, y, z and moment x, y, z, in axes of the link, of floating_base",
+    ):
+        assert fact in head, fact
+    dog = Dynamics(read_urdf(find_robot("planar_2r")), base="floating")
+    state = dog.integrate(dog.neutral(), np.arange(1.0, 9.0)), np.arange(8.0), np.ones(8)
+    found = called(compiled(text, tmp_path).arm_inverse_floating_base, *state, np.zeros(8))
+    assert np.allclose(found, dog.inverse(*state), rtol=ROUND_OFF, atol=1e-10)
+
+
 def test_a_name_that_is_no_identifier_is_one_line(equations):
     status, _, said = equations("planar_2r", "--as", "c", "--name", "x; system(1)")
     assert status == 1
@@ -307,6 +338,15 @@ def test_friction_of_the_urdf_is_an_option(equations, tmp_path):
         (
             ["planar_2r", "--symbolic", "--search"],
             "--search: there is no search with --symbolic; leave one out",
+        ),
+        (
+            ["planar_2r", "--symbolic", "--base", "moving"],
+            "--symbolic has no moving base; give --base floating",
+        ),
+        (
+            ["planar_2r", "--symbolic", "--sorted", "--base", "floating"],
+            "robot 'planar_2r' has a floating or planar joint, whose equations are not sorted as "
+            "M, C and G; leave sorting out, or weld the joint with robot.with_fixed_base()",
         ),
     ],
 )

@@ -112,9 +112,20 @@ def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):
     assert "variance of the largest error: resolution" in capsys.readouterr().out
 
 
+def test_a_law_that_takes_a_shaking_base_for_still_errs_more(capsys):
+    errors = []
+    for known in ("motion", "still"):
+        command = ["study", "planar_2r", *FEW, "--base-motion", "sine:x:0.5:2"]
+        assert main([*command, "--known-base", known, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["modes"]["feedforward"]
+        errors.append(found["worst"][0]["error"])
+    assert errors[1] > 5.0 * errors[0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--base-motion", "sine:w:1:1"], "base motion 'sine:w:1:1': give sine:AXIS:AMPLITUDE:HZ"),
         (["--runs", "0"], "runs is 0; a study takes at least one"),
         (["--seed", "-1"], "seed is -1; give one from 0"),
         (["--step", "1"], "step is 1 s; give one above zero and up to the period of control"),

@@ -50,6 +50,7 @@ def inputs(q=POSE, qd=REST, **given):
     x |= {"axes": np.eye(3), "root": np.diag(np.sqrt(STIFFNESS)), "mobility": np.eye(6)}
     x |= {"largest": np.full(6, 10.0), "selection": np.ones(6), "held": np.ones(6)}
     x |= {"posture": POSE, "numbers": np.array([1.0, 1e6, 0.1, 0.0, 0.0])}
+    x |= {"fastest": np.full(7, np.inf)}
     return x | given
 
 

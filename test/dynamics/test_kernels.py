@@ -2,10 +2,11 @@
 
 The robots are the URDFs of example-robot-data that differ in their mechanics, mimic joints
 included, and random trees. `make test` takes every formulation to one robot of each arrangement of
-up to six joints, and the default one to some longer robots; `make test-thorough` takes every
-formulation to every other robot but the longest. Every kernel is compared with its plain equations
-evaluated on numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives
-with the complex step as well. What is compared with them depends on size:
+up to six joints, and the default one to some longer robots; `make test-thorough` takes the default
+one to all others, and every formulation to one robot of each arrangement but the longest. Every
+kernel is compared with its plain equations evaluated on numbers, and with Pinocchio (the regressor
+by the efforts that it gives); derivatives with the complex step as well. What is compared with them
+depends on size:
 
 - a graph of up to `agreement.LARGEST_NATIVE` nodes runs as native code, after all graph passes;
 - a larger one is evaluated node by node as it was traced, without passes and LLVM. The default
@@ -24,8 +25,8 @@ from hypothesis import given, settings
 from agreement import arrays, assert_kernels_agree, assert_same, native_kernels, variant_of
 from oracles import (
     SINGULAR_EXAMPLES,
+    arranged_examples,
     characteristic_examples,
-    distinct_examples,
     example_robot,
     examples,
     has_few_joints,
@@ -79,11 +80,10 @@ def every_kernel():
     """Examples and formulations; the default one takes each robot as it is, so it sees more."""
     few = [path for path in characteristic_examples() if has_few_joints(path, most=9)]
     arms = [path for path in few if example_robot(path).dof < 7]
-    every = distinct_examples()
-    shorter = [path for path in every if path.stem != LONGEST]
+    shorter = [path for path in arranged_examples() if path.stem != LONGEST]
     for formulation in FORMULATIONS:
         default = formulation == DEFAULT_FORMULATION
-        for example in examples(few, every) if default else examples(arms, shorter):
+        for example in examples(few) if default else examples(arms, shorter):
             (path,) = example.values
             name = f"{example.id}-{formulation}"
             yield pytest.param(path, formulation, id=name, marks=example.marks)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from arms import planar_two_link
+from oracles import THOROUGH
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.algorithms.base_parameters import base_parameters
 from robot_dynamics.compiler.graph.operations import RECIPROCAL
@@ -18,6 +19,7 @@ from robot_dynamics.formulations import FORMULATIONS, lagrange
 from robot_dynamics.robot import find_robot
 
 ROUND_OFF = 1e-10  # of the largest effort; snapped constants change them by 1e-11
+LONG = ("bias", "mass_matrix", "forward")  # parts of the inverse dynamics, and what solves them
 STATE = {"q": 0, "qd": 1, "qdd": 2, "tau": 2}
 
 
@@ -32,9 +34,15 @@ def planar():
     return read_urdf(find_robot("planar_2r"))
 
 
+OF_ROBOTS = [
+    pytest.param(name, kernel, marks=THOROUGH if name == "puma_gupta" and kernel in LONG else ())
+    for name in ("planar_2r", "puma_gupta")
+    for kernel in ("inverse", "bias", "gravity", "mass_matrix", "forward")
+]
+
+
 @pytest.mark.parametrize("parameters", PARAMETER_SETS)
-@pytest.mark.parametrize("kernel", ["inverse", "bias", "gravity", "mass_matrix", "forward"])
-@pytest.mark.parametrize("name", ["planar_2r", "puma_gupta"])
+@pytest.mark.parametrize(("name", "kernel"), OF_ROBOTS)
 def test_at_its_own_numbers_they_are_the_equations_of_the_robot(name, kernel, parameters):
     robot = read_urdf(find_robot(name))
     state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, robot.dof))
@@ -67,7 +75,9 @@ def test_no_formulation_leaves_terms_that_cancel(formulation, planar):
     assert squares_joined(found.program) is found.program
 
 
-@pytest.mark.parametrize("formulation", ["lagrange", "kane", "dalembert"])
+@pytest.mark.parametrize(
+    "formulation", [*(pytest.param(x, marks=THOROUGH) for x in ("lagrange", "dalembert")), "kane"]
+)
 def test_large_equations_have_no_sum_of_a_squared_sine_and_cosine(formulation):
     robot = read_urdf(find_robot("puma_gupta"))
     found = symbolic_program(robot, "mass_matrix", formulation=formulation)
@@ -78,8 +88,14 @@ def test_large_equations_have_no_sum_of_a_squared_sine_and_cosine(formulation):
     assert found == pytest.approx(expected, abs=ROUND_OFF * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("parameters", PARAMETER_SETS)
-@pytest.mark.parametrize("name", ["planar_2r", "puma_gupta"])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        *(("planar_2r", parameters) for parameters in PARAMETER_SETS),
+        ("puma_gupta", "base"),
+        pytest.param("puma_gupta", "links", marks=THOROUGH),
+    ],
+)
 def test_sorted_equations_add_up_to_the_efforts(name, parameters):
     robot = read_urdf(find_robot(name))
     q, qd, qdd = np.random.default_rng(6).uniform(-1.0, 1.0, (3, robot.dof))

@@ -1,6 +1,7 @@
 """Laws in task space as C, compiled by a C compiler and compared with the kernels."""
 
 import ctypes
+import re
 import subprocess
 
 import numpy as np
@@ -19,8 +20,11 @@ DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 
 
 @pytest.fixture(scope="module")
-def arm():
-    return Dynamics(read_urdf(find_robot("ur5")))
+def arm(tmp_path_factory):
+    """An arm whose first joint has no speed limit, which is an infinite constant in C."""
+    text, path = find_robot("ur5").read_text(), tmp_path_factory.mktemp("arm") / "arm.urdf"
+    path.write_text(re.sub(r'velocity="[^"]*"', 'velocity="0"', text, count=1))
+    return Dynamics(read_urdf(path))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,7 @@ def law_inputs(arm):
     rng, pose = np.random.default_rng(0), arm.pose(np.full(6, 0.3), "tool0")
     x = {name: rng.normal(size=shape) for name, shape in input_shapes(6).items()}
     x |= {"rotation": pose.rotation, "position": pose.position, "axes": np.eye(3)}
-    x["rotor"] = np.abs(x["rotor"])
+    x |= {name: np.abs(x[name]) for name in ("rotor", "fastest")}
     x |= {"selection": np.ones(6), "held": np.ones(6), "free_axis": np.zeros(3)}
     x |= {"numbers": np.array([1.0, 100.0, 0.1, 2.0, 5.0]), "largest": np.full(6, 0.1)}
     return x | {"payload": np.array([1.0, 0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.01, 0.0, 0.01])}

@@ -26,7 +26,7 @@ from strategies import random_state
 # quaternions; one wrong sign gives 1e-2 and more
 ROUND_OFF = 1e-9
 
-LARGEST_NATIVE = 2_500
+LARGEST_NATIVE = 1_000
 """Nodes of a graph that is compiled here: the passes and LLVM take about 0.1 ms for each."""
 
 

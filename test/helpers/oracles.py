@@ -275,14 +275,27 @@ def characteristic_examples():
     Kinds differ by whether joints slide and whether they follow others.
     """
     robots = {}
+    for (parents, rotates, follows), path in _by_arrangement().items():
+        many = len(rotates) > FEW_JOINTS
+        key = (follows, all(rotates)) if many else (parents, rotates, follows)
+        robots.setdefault(key, path)
+    return list(robots.values())
+
+
+@cache
+def arranged_examples():
+    """One URDF of each arrangement of joints, of long robots too; most joints come first."""
+    return list(reversed(_by_arrangement().values()))
+
+
+@cache
+def _by_arrangement():
+    robots = {}
     for path in reversed(distinct_examples()):
         tree = merge_fixed(example_robot(path))
         rotates = tuple(joint.type.rotates for joint in tree.joints)
-        follows = len(rotates) != tree.dof
-        many = len(rotates) > FEW_JOINTS
-        key = (follows, all(rotates)) if many else (tree.parents, rotates, follows)
-        robots.setdefault(key, path)
-    return list(robots.values())
+        robots.setdefault((tree.parents, rotates, len(rotates) != tree.dof), path)
+    return robots
 
 
 FEW_JOINTS = 12

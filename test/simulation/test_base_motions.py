@@ -9,7 +9,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.simulation import Plant
-from robot_dynamics.simulation.base_motions import from_poses, read_base_motion
+from robot_dynamics.simulation.base_motions import Poses, read_base_motion
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 BAD_ROW = "line 3: give finite numbers, increasing times and quaternions of length 1"
@@ -21,7 +21,7 @@ def test_a_sine_is_the_spline_through_its_poses(axis):
     sine, t = read_base_motion(f"sine:{axis}:0.3:1"), np.linspace(0.0, 2.0, 401)
     x = 0.3 * np.sin(2.0 * np.pi * t)[:, None] * np.eye(3)["xyz".index(axis[-1])]
     position = x if len(axis) == 1 else np.zeros((401, 3))
-    spline = from_poses(t, position, np.array([sine(at).orientation for at in t]))
+    spline = Poses(t, position, np.array([sine(at).orientation for at in t]))
     found, expected = (motion(0.7).numbers(ROBOT) for motion in (spline, sine))
     assert relative_error(found, expected) < 1e-3  # a spline over 5 ms of a sine of 1 Hz
 

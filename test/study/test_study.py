@@ -18,6 +18,7 @@ from robot_dynamics.simulation import (
     simulate,
     with_mass_scaled,
 )
+from robot_dynamics.simulation.base_motions import Sine
 from robot_dynamics.study import (
     Chunk,
     RunLimits,
@@ -34,6 +35,8 @@ from robot_dynamics.study import (
 )
 from robot_dynamics.study.replay import replay
 from robot_dynamics.study.runs import chunks_of, model_of
+
+SHAKE = Sine("y", 0.05, 1.0)
 
 
 @pytest.fixture
@@ -227,12 +230,24 @@ def test_limits_decide_what_fails(plan):
         ({"modes": ("pid",)}, "no mode 'pid' in robot_dynamics.control"),
         ({"duration": -1.0}, "duration is -1.0; give a positive number"),
         ({"hand": "gripper"}, "no frame 'gripper' in robot 'planar_2r'"),
+        (
+            {"vary": {"tilt": distribution_of("tilt", "0..1deg")}, "base_motion": SHAKE},
+            "tilt turns the base that base_motion moves; leave one out",
+        ),
+        ({"known_base": "odom"}, "no knowledge of the base 'odom' in robot_dynamics.study"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(plan, change, message):
     with pytest.raises((ArgumentError, UnknownNameError)) as refused:
         dataclasses.replace(plan, **change)
     assert str(refused.value).startswith(message)
+
+
+def test_a_motion_of_the_base_is_part_of_a_plan(plan):
+    moving = dataclasses.replace(plan, base_motion=SHAKE)
+    plans = [plan, moving, dataclasses.replace(moving, known_base="still")]
+    plans.append(dataclasses.replace(moving, base_motion=Sine("y", 0.05, 2.0)))
+    assert len({x.digest() for x in plans}) == len(plans)
 
 
 def test_a_distribution_that_reaches_a_negative_mass_is_refused_before_any_run(planar):

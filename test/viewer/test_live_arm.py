@@ -8,8 +8,10 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import with_mass_scaled
+from robot_dynamics.simulation.base_motions import Sine
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.viewer.effort_causes import EffortSplitter
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL, ArmSettings, LiveArm, _LoadedArm, ball
 
 ROUND_OFF = 1e-9  # relative, of accelerations by two ways through the same physics
@@ -59,6 +61,21 @@ def test_payload_that_the_controller_knows_disturbs_less(robot):
     arm.reset()
     unknown = worst_error(arm, ArmSettings(payload=3.0, payload_known=False), 1.8)
     assert 3.0 * known < unknown
+
+
+def test_an_arm_on_a_base_that_shakes_follows_and_its_efforts_are_those_of_the_model(robot):
+    base = Sine("x", 0.05, 2.0)
+    arm = LiveArm(robot, base=base)
+    assert worst_error(arm, ArmSettings(), 1.9) < 1e-4  # rad: 8e-6, and 4e-2 by PD alone
+    now = arm.snapshot()
+    np.testing.assert_allclose(now.base_pose.translation, base.pose(arm.time)[0])
+    splitter = EffortSplitter(robot, arm.dynamics, arm.frame)
+    causes, still = splitter.split(now), splitter.split(replace(now, base=None))
+    np.testing.assert_allclose(causes.total, splitter.model_effort(now), rtol=ROUND_OFF)
+    moved = Dynamics(robot, base="moving").inverse(now.q, now.qd, now.qdd, base=now.base)
+    fixed = arm.dynamics.inverse(now.q, now.qd, now.qdd)
+    np.testing.assert_allclose(causes.total - still.total, moved.tau - fixed, atol=1e-9)
+    assert np.abs(moved.tau - fixed).max() > 1.0
 
 
 def test_push_on_a_floating_arm_moves_it_that_way(robot):

@@ -4,6 +4,7 @@ robot-dynamics equations planar_2r --symbolic         readable text with symboli
 robot-dynamics equations ur5 --as c > ur5.c           one C99 function
 robot-dynamics equations planar_2r --as latex
 robot-dynamics equations panda --as casadi > panda.py a module of one casadi.Function
+robot-dynamics equations ur5 --base moving --as c     with the motion of its base as an input
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot,
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
+from robot_dynamics.dynamics.compiled_robot import BASES, on_base
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.exported import Export
 from robot_dynamics.dynamics.kernels import KERNELS, OF_FRAMES, WITH_FRICTION
@@ -87,6 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and dry friction of the URDF",
     )
     parser.add_argument(
+        "--base",
+        choices=BASES,
+        help="moving: the motion of the base is an input, and the wrench on it an output; "
+        "floating: the base is the first joint (default: as the URDF has it)",
+    )
+    parser.add_argument(
         "--symbolic",
         nargs="?",
         choices=list(PARAMETER_SETS),
@@ -116,7 +124,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ArgumentError("--search: there is no search with --symbolic; leave one out")
     if arguments.sorted and not arguments.symbolic:
         raise ArgumentError("--sorted: only symbolic equations are sorted; add --symbolic")
-    robot = load_robot(arguments.robot)
+    if arguments.symbolic and arguments.base == "moving":
+        raise ArgumentError("--symbolic has no moving base; give --base floating")
+    robot, base = on_base(load_robot(arguments.robot, free_joints=True), arguments.base)
     kernels = dict.fromkeys(arguments.kernels or ["inverse"])
     variants = {kernel: _variant(arguments, robot, kernel) for kernel in kernels}
     if arguments.symbolic:
@@ -126,7 +136,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.search:
         say("writing equations")
     with _search_shown(arguments.search) as progress:
-        arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
+        arm = Dynamics(
+            robot, arguments.formulation, base=base, search=arguments.search, progress=progress
+        )
         texts = [
             arm.source(arguments.language, kernel, variant, prefix=arguments.name)
             for kernel, variant in variants.items()
@@ -172,6 +184,7 @@ def _with_symbols(
         *(robot, kernel, arguments.formulation, variant, arguments.name),
         suffix=f"{'sorted_' if arguments.sorted else ''}of_{arguments.symbolic}",
         parameters=found.parameters,
+        base="floating" if robot.nq > robot.dof else "fixed",
     )
     program = replace(found.program, name=export.name)
     if arguments.language not in ("text", "latex"):

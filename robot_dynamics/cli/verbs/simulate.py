@@ -148,12 +148,11 @@ def _on_moving_base(arguments: argparse.Namespace, robot: Robot, motion: Traject
     base = read_base_motion(arguments.base_motion)
     real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate, base=base)
-    still, moving = Dynamics(robot), Dynamics(robot, base="moving")
-    model = Model(still, gains_for(still), Friction.of(robot))
+    dynamics = Dynamics(robot)
+    model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
 
     def aware(t: float, desired: State, measured: Measured) -> Array:
-        now = replace(model, dynamics=moving, base=base(t))
-        return controller(now, "feedforward")(t, desired, measured)
+        return controller(replace(model, base=base(t)), "feedforward")(t, desired, measured)
 
     laws = {"base as an input": aware, "base unknown": controller(model, "feedforward")}
     errors = {

@@ -4,6 +4,7 @@ robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
 robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
 robot-dynamics study ur5 --modes cartesian_impedance --payload 0..3 --max-hand-position 0.005
+robot-dynamics study panda --base-motion sine:y:0.05:1 --known-base still   on a ship
 robot-dynamics study out/study.yaml --resume          continue after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     repeat one run and draw it
 robot-dynamics study out/study.yaml --replay 4711 --record run.mcap   for replay, plot, Foxglove
@@ -33,6 +34,7 @@ from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
+from robot_dynamics.simulation.base_motions import read_base_motion
 from robot_dynamics.study import (
     MOTIONS,
     QUANTITIES,
@@ -74,6 +76,8 @@ _DEFAULTS: dict[str, Any] = {
     "frame": None,
     "known_payload": 0.0,
     "lock": "",
+    "base_motion": None,
+    "known_base": "motion",
     "max_error": 0.05,
     "max_saturation": 1.0,
     "max_hand_position": float("inf"),
@@ -106,6 +110,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "frame": "frame that carries the payload (default: the first tip)",
         "known_payload": "load in the law's model, kg",
         "lock": "joints to lock, NAME=POSITION with commas",
+        "base_motion": "motion of the base: sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in "
+        "rad) or a CSV with t, x, y, z, qx, qy, qz, qw (default: it stands)",
+        "known_base": "what laws know of it: motion, or still (nothing)",
         "seed": "the same seed gives the same study",
     }
     for name, text in texts.items():
@@ -250,7 +257,7 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
     rate = distribution_of("--rate", str(options["rate"]))
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
-    gains = str(options["gains"])
+    gains, moves = str(options["gains"]), options["base_motion"]
     return StudyPlan(
         robot,
         runs=int(options["runs"]),
@@ -259,6 +266,7 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
         vary=vary,
         gains=read_gains(gains, robot.joint_names) if Path(gains).suffix else gains,
         rate=max(rate.numbers),
+        base_motion=None if moves is None else read_base_motion(str(moves)),
         step=None if options["step"] is None else _number("step", str(options["step"])),
         limits=RunLimits(
             float(options["max_error"]),
@@ -270,7 +278,7 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
             name: options[name]
             for name in (
                 *("sampling", "seed", "duration", "rest", "integrator", "bandwidth"),
-                *("integral", "effort_rate", "hand", "frame", "known_payload"),
+                *("known_base", "integral", "effort_rate", "hand", "frame", "known_payload"),
             )
         },
     )

@@ -3,6 +3,7 @@
     robot-dynamics view panda                   then open the address that is printed
     robot-dynamics view arm.urdf --port 8090
     robot-dynamics view ur5 --motion motion.csv
+    robot-dynamics view ur5 --base-motion sine:rx:0.1:0.5   on a ship
     robot-dynamics view panda --record run.mcap  for replay, plot, Foxglove, ros2 bag
 
 Plots beside the robot show efforts by cause and by the link that causes them. The page needs no
@@ -26,6 +27,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.recordings import read_motion_file
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.simulation.base_motions import read_base_motion
 
 if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.recordings.simulated_runs import SimulatedRecording
@@ -40,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a .csv or .yaml trajectory to follow, or a recording of one; joints without "
         "values stand still",
+    )
+    parser.add_argument(
+        "--base-motion",
+        metavar="MOTION",
+        help="move the base by sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in rad) or a CSV "
+        "with t, x, y, z, qx, qy, qz, qw; the laws know it",
     )
     add_server(parser)
     parser.add_argument(
@@ -59,11 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     waypoints = None
     if arguments.motion is not None:
         waypoints = read_motion_file(arguments.motion, robot).arriving_at_rest()
+    moves = arguments.base_motion
+    base = None if moves is None else read_base_motion(moves)
     recordings = None if arguments.record is None else Recordings(arguments.record)
     try:
         with closing(Page(arguments.host, arguments.port)) as page:
             say("reading meshes, compiling")
-            view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
+            view = LiveView(page, arguments.robot, load_robot, waypoints, recordings, base)
             with closing(view):
                 page.serve(view.tick)
     finally:  # Ctrl-C, as a rule

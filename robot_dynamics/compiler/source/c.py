@@ -182,17 +182,19 @@ def _syntax(scalar: str) -> Syntax:
     calls |= {ARCTAN2: f"atan2{f}({{}}, {{}})", SELECT: "({} < {} ? {} : {})"}
     return Syntax(
         input=lambda name, i: f"{name}[{i}]",
-        constant=lambda value: (
-            f"{value:.9g}" + ("" if _is_real(f"{value:.9g}") else ".0") + "f" if f else repr(value)
-        ),
+        constant=lambda value: _literal(value, f),
         calls=calls,
         width=80,
     )
 
 
-def _is_real(text: str) -> bool:
-    """True if C reads the text as a real number and not as an integer."""
-    return any(c in text for c in ".e")
+def _literal(value: float, suffix: str) -> str:
+    """Return a number in C, with the suffix f in single precision."""
+    if math.isinf(value):
+        return "INFINITY" if value > 0.0 else "-INFINITY"
+    text = f"{value:.9g}" if suffix else repr(value)
+    # C would read one without point and exponent as an integer
+    return text + ("" if any(c in text for c in ".e") else ".0") + suffix
 
 
 def prototype(program: Program, scalar: str = SCALARS[0]) -> str:

@@ -8,7 +8,6 @@ so that an arm at rest does not forget into nothing (stabilised forgetting).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import exp
 from typing import NamedTuple
 
@@ -146,8 +145,5 @@ class PayloadEstimate:
 def load_columns(model: Model, motion: FilteredMotion) -> Array:
     """Return efforts per mass and first moments of a load at `model.frame`, shape (n, 4)."""
     state = motion.q, motion.qd, motion.qdd
-    inverse = partial(
-        model.dynamics.inverse, *state, frame=model.frame, gravity=model.gravity_vector
-    )
-    none, *loaded = (inverse(payload=unit) for unit in UNITS)
+    none, *loaded = (replace(model, payload=unit, wrench=None).inverse(*state) for unit in UNITS)
     return np.column_stack(loaded) - none[:, None]

@@ -30,7 +30,6 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
     InverseSolutions,
-    free_joints,
     lever_of,
     reason_of,
 )
@@ -97,6 +96,8 @@ class ClosedFormKernel:
         with np.errstate(all="ignore"):
             start = self.ways(np.eye(3), np.zeros(3), some, NOT_TURNED)
         self.branches = tuple(_branch_name(way) for way in start)
+        first = outside == 0
+        self._joints = [[step.joint + first for step in way.steps] for way in start]
         self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
@@ -129,7 +130,16 @@ class ClosedFormKernel:
         given = () if redundant is None else (redundant,)
         if free is None:
             return Branches(*self._usual(R, p, *given))
-        return Branches(*self._at_free_angles(R, p, *given, free))
+        return Branches(*self._at_free_angles(R, p, *given, free)[:-1])
+
+    def levers(self, R: Array, p: Array, redundant: Array | None, free: Array) -> Array:
+        """Compute `lever_of` each step of each branch of N poses, (N, s, steps); 1 behind the last.
+
+        Arguments are those of a call.
+        """
+        given = () if redundant is None else (redundant,)
+        levers: Array = self._at_free_angles(R, p, *given, free)[-1]
+        return levers
 
     def _first_of_its_kind(self, *pose: Any) -> InverseSolutions | None:
         """Return the solutions of a usual pose that others reach than any pose before; or None."""
@@ -153,7 +163,9 @@ class ClosedFormKernel:
         def equations(
             rotation: Array, position: Array, redundant: Array | None = None
         ) -> dict[str, Array]:
-            return self._equations_of_pose(rotation, position, redundant, NOT_TURNED)
+            found = self._equations_of_pose(rotation, position, redundant, NOT_TURNED)
+            del found["levers"]
+            return found
 
         return self._compiled("inverse_kinematics", equations, self._inputs)
 
@@ -188,11 +200,16 @@ class ClosedFormKernel:
             misses = [self.residual(way, *pose[:3]) for way in ways]
         return reason_of(ways, np.array(misses, dtype=np.float64), self._names)
 
-    def free_joints(self, *pose: Any) -> list[list[int]]:
-        """Return the free joints of every branch of a pose, counted in the chain."""
-        first = self._outside == 0
-        with np.errstate(all="ignore"):
-            return [[k + first for k in free_joints(way)] for way in self.ways(*pose)]
+    def free_joints(
+        self, R: Array, p: Array, redundant: Array | None, free: Array
+    ) -> list[list[int]]:
+        """Return the joints, counted in the chain, that each branch of one pose leaves free."""
+        given = None if redundant is None else redundant[None]
+        levers = self.levers(R[None], p[None], given, free[None])[0]
+        return [
+            list(dict.fromkeys(k for k, x in zip(joints, row, strict=False) if x < FREE))
+            for joints, row in zip(self._joints, levers.tolist(), strict=True)
+        ]
 
     def residual(
         self, way: Partial, rotation: Array, position: Array, redundant: Array | None
@@ -217,22 +234,24 @@ class ClosedFormKernel:
     def _equations_of_pose(
         self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
     ) -> dict[str, Array]:
-        """Return the outputs of the kernel; see `Branches`."""
-        rows, residuals, within, turns = [], [], [], []
+        """Return the outputs of the kernel; see `Branches` and `levers`."""
+        rows, residuals, within, turns, levers = [], [], [], [], []
         nothing = np.sqrt(-1.0 - position[0] * position[0])
         for way in self.ways(rotation, position, redundant, free):
             residual = self.residual(way, rotation, position, redundant)
             positions, inside = self._positions(way, redundant)
             rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
             residuals.append(residual)
-            lever = functools.reduce(minimum, map(lever_of, way.steps))
-            turns.append(select(lever, FREE, 2.0, 0.0))
+            levers.append(list(map(lever_of, way.steps)))
+            turns.append(select(functools.reduce(minimum, levers[-1]), FREE, 2.0, 0.0))
             within.append(inside)
+        most = 1 + max(map(len, levers))
         return {
             "q": stacked(rows),
             "residual": stacked(residuals),
             "state": stacked([a + b for a, b in zip(within, turns, strict=True)]),
             "regular": stacked([self._regular(rotation, residuals, within, sum(turns))]),
+            "levers": stacked([row + [1.0] * (most - len(row)) for row in levers]),
         }
 
     def _regular(self, rotation: Array, residuals: list[Any], within: list[Any], free: Any) -> Any:

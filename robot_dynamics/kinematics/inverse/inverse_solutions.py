@@ -89,11 +89,6 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     )
 
 
-def free_joints(way: Partial) -> list[int]:
-    """Return the joints that the equations of a solution at a degenerate pose leave free."""
-    return list(dict.fromkeys(step.joint for step in way.steps if lever_of(step) < FREE))
-
-
 def _first_missed(way: Partial) -> list[Step]:
     return [step for step in way.steps if _miss(step) > REACHED][:1]
 

@@ -15,7 +15,6 @@ import numpy as np
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.inverse.axis_chain import as_turn
 from robot_dynamics.kinematics.inverse.closed_form_kernel import ClosedFormKernel
-from robot_dynamics.kinematics.inverse.inverse_solutions import lever_of
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
 
 TRIALS = 33
@@ -61,14 +60,8 @@ def free_angles_within_reach(
         return of_branch(np.where(np.isfinite(found), found, np.inf), arm.shape[1])
 
     def second_lever(arm: Array) -> Array:  # vanishes where another joint is free as well
-        R_all, p_all, given, frees = _repeated(arm, arm, R, p, redundant)
-        with np.errstate(all="ignore"):
-            rows = None if given is None else given.T
-            ways = closed.ways(R_all.transpose(1, 2, 0), p_all.T, rows, frees.T)
-            levers = [[np.broadcast_to(lever_of(s), arm.size) for s in w.steps] for w in ways]
-        sizes = [np.nan_to_num([*rows, np.ones(arm.size)], nan=np.inf) for rows in levers]
-        second = [np.sort(rows, axis=0)[1] for rows in sizes]
-        return of_branch(np.transpose(second), arm.shape[1])
+        sizes = np.nan_to_num(closed.levers(*_repeated(arm, arm, R, p, redundant)), nan=np.inf)
+        return of_branch(np.sort(sizes, axis=2)[..., 1], arm.shape[1])
 
     best = _narrowed(lambda angles: residual(angles, angles), len(R), ROUNDS)
     arm, hand = best, best.copy()

@@ -50,7 +50,6 @@ from robot_dynamics.nodes.controller.hand_control import HandControl, TaskParame
 from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
-from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.message_bytes import DirectReader
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
@@ -61,7 +60,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
-from robot_dynamics.nodes.runtime.online_model import OnlineModel
+from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -204,7 +203,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
         self._inhibited_at = monotonic()
-        inputs = [self._reference_in]
+        inputs = [*self.arm.inputs, self._reference_in]
         if self.standby is not None:
             self.standby.forget()
             inputs += self.standby.inputs
@@ -245,7 +244,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             q = states.position.copy()
             rest.feed(self._states_in.counts.at, q, states.velocity, controller.commanded)
             if (sees and rest.lasts) or now > end:
-                effort = rest.holding_effort(controller.model.gravity(q))
+                effort = rest.holding_effort(self.arm.standing(controller.model).gravity(q))
                 self._log_end(effort, rest.lasts)
                 return effort
             sleep(REST_CHECK_PERIOD_S)
@@ -479,7 +478,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
-        check_gravity(value.gravity)
+        check_model(value)
         if self.configured and self.hand is not None and ALL_MODES[value.mode].in_task_space:
             self.hand.frame(value.mode)
 

@@ -24,18 +24,16 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control import Gains, Model, continuous_joints, position_error
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, TrajectoryError
+from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
-from robot_dynamics.nodes.feedforward.base_input import BaseInput
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, WrenchInput
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
 from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
-from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import (
     ANSWER_TOPIC,
     JointReader,
@@ -44,11 +42,10 @@ from robot_dynamics.nodes.ros.messages import (
     waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
-from robot_dynamics.nodes.runtime.online_model import OnlineModel
+from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
@@ -77,10 +74,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         robot, n = self.robot, self.robot.dof
         no_feedback = Gains(np.zeros(n), np.zeros(n))
         self._follower: Follower | None = None
-        still = None if self.parameters.base_motion == "none" else BaseMotion()
-        model = Model(self._dynamics(robot), no_feedback, base=still)
+        model = Model(Dynamics(robot, self.parameters.formulation), no_feedback)
         self.arm = OnlineModel(self, model, self._motion_ahead)
-        self._base = None if still is None else BaseInput(self, self.arm)
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
@@ -126,7 +121,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
         self._forget()
-        self.start_task(self.tick)
+        self.start_task(self.tick, inputs=self.arm.inputs)
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`: also end the goal and stop reading trajectories."""
@@ -148,14 +143,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: compile the equations and use them once at rest."""
-        dynamics = self._dynamics(robot)
+        dynamics = Dynamics(robot, self.parameters.formulation)
         compile_kernels(replace(self.arm.base, dynamics=dynamics))
         self._come_to_rest()
         self.arm.use(dynamics)
-
-    def _dynamics(self, robot: Robot) -> Dynamics:
-        base = "fixed" if self.parameters.base_motion == "none" else "moving"
-        return Dynamics(robot, self.parameters.formulation, base=base)
 
     def _come_to_rest(self) -> None:
         """Stop the present motion and wait until the arm is at rest."""
@@ -293,11 +284,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def check(self, value: FeedforwardParameters) -> None:
         """See `RobotNode.check`."""
-        check_gravity(value.gravity)
-        if value.base_motion != "none" and not value.compensate_gravity:
-            raise ArgumentError(
-                "base_motion: needs compensate_gravity, as gravity turns with the base"
-            )
+        check_model(value)
 
     def changed(self, value: FeedforwardParameters) -> None:
         """See `RobotNode.changed`."""
@@ -325,8 +312,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def faults(self) -> Sequence[Fault]:
         """See `RobotNode.faults`."""
-        moving = [] if self._base is None else self._base.faults()
-        return [*super().faults(), *self.arm.faults(), *moving]
+        return [*super().faults(), *self.arm.faults()]
 
     # -- trajectories, in the executor's thread ---------------------------------------------
 

@@ -49,28 +49,6 @@ class FeedforwardParameters(ModelParameters):
         low=1e-6,
         high=1e6,
     )
-    base_motion: str = parameter(
-        "none",
-        "Motion of the base: from the topic imu (sensor_msgs/Imu, in a frame fixed to the root "
-        "link), from odom (nav_msgs/Odometry of the root link), or none",
-        one_of=("none", "imu", "odom"),
-        read_only=True,
-    )
-    base_filter: float = parameter(
-        0.01,
-        "Time constant of the low-pass on the motion of the base, s",
-        low=1e-4,
-        high=10.0,
-        read_only=True,
-    )
-    base_timeout: float = parameter(
-        0.2,
-        "Time without a message after which the base counts as still, under gravity in the last "
-        "known direction, s",
-        low=1e-3,
-        high=60.0,
-        read_only=True,
-    )
     hold_with_effort: bool = parameter(
         False,
         "For a joint_trajectory_controller, which otherwise holds without effort: publish the held "

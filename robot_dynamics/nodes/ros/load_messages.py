@@ -99,16 +99,25 @@ def gravity_from_msg(msg: Imu) -> Array:
     Raises:
         ArgumentError: If the message has no acceleration, or an implausible one.
     """
-    acceleration = np.array(_xyz(msg.linear_acceleration))
+    acceleration = measured_force(msg)
     low, high = PLAUSIBLE_GRAVITY
-    if msg.linear_acceleration_covariance[0] == -1.0:
-        raise ArgumentError("imu: the message has no linear_acceleration")
     if not low <= float(np.linalg.norm(acceleration)) <= high:  # NaN is not
         raise ArgumentError(
-            f"imu: linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not "
-            f"within {low:g} to {high:g}; the message is ignored"
+            f"linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not "
+            f"within {low:g} to {high:g}"
         )
     return -acceleration
+
+
+def measured_force(msg: Imu) -> Array:
+    """Return the acceleration less gravity in axes of the IMU, shape (3,), m/s^2.
+
+    Raises:
+        ArgumentError: If the message has none.
+    """
+    if msg.linear_acceleration_covariance[0] == -1.0:
+        raise ArgumentError("the message has no linear_acceleration")
+    return np.array(_xyz(msg.linear_acceleration))
 
 
 def imu_msg(base: Array, frame: str, stamp: Any) -> Imu:

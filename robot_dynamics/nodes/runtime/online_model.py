@@ -29,15 +29,17 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import (
     LARGEST,
     body_from_msg,
+    check_gravity,
     gravity_from_msg,
     inertia_matrix,
 )
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.base_input import BaseInput
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
+from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.trajectory import Trajectory
@@ -86,6 +88,45 @@ class ModelParameters(LoopParameters):
     load_ramp: float = parameter(
         0.5, "Duration of the ramp to another payload or gravity, s", low=0.0, high=60.0
     )
+    base_motion: str = parameter(
+        "none",
+        "Motion of the base: from the topic imu (sensor_msgs/Imu, in a frame fixed to the root "
+        "link), from odom (nav_msgs/Odometry of the root link), or none",
+        one_of=("none", "imu", "odom"),
+        read_only=True,
+    )
+    base_filter: float = parameter(
+        0.01,
+        "Time constant of the low-pass on the motion of the base, s",
+        low=1e-4,
+        high=10.0,
+        read_only=True,
+    )
+    base_timeout: float = parameter(
+        0.2,
+        "Time without a message after which the base counts as still, under gravity in the last "
+        "known direction, s",
+        low=1e-3,
+        high=60.0,
+        read_only=True,
+    )
+
+
+def check_model(value: ModelParameters) -> None:
+    """Refuse parameters of a model that do not fit each other.
+
+    Raises:
+        ArgumentError: One line that names the parameter and the remedy.
+    """
+    check_gravity(value.gravity)
+    if value.base_motion == "none":
+        return
+    if not value.compensate_gravity:
+        raise ArgumentError("base_motion: needs compensate_gravity, as gravity turns with the base")
+    if value.gravity_from_imu:
+        raise ArgumentError(
+            f"base_motion: gravity comes from {value.base_motion}; set gravity_from_imu to false"
+        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +184,12 @@ class OnlineModel:
         self._node, self._motion = node, motion
         self.prepare: Callable[[Model, str | None], None] = lambda model, endpoint: None
         self._drives = DriveParameters(node, self.change_friction, self.change_terms)
-        self._base_motion: Callable[[float], BaseMotion] | None = None
+        self._moving: BaseInput | None = None
+        if node.parameters.base_motion != "none":
+            gravity = self._given_gravity(model.dynamics.robot)
+            self._moving = BaseInput(node, gravity, lambda: self.load)
+            model = replace(model, base=self._moving.estimate.at(monotonic()))
+        self._moved: tuple[object, object, Model] = None, None, model
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
@@ -180,17 +226,27 @@ class OnlineModel:
     def _replace(self, base: Model, load: Load) -> None:
         """Replace model and load at once, as another thread may ask for both."""
         self._present = base, load
-        self.at = partial(load.on, base) if self._base_motion is None else self._on_moving_base
+        self.at = partial(load.on if self._moving is None else self._on_moving_base, base)
 
-    def move_base(self, motion: Callable[[float], BaseMotion]) -> None:
-        """Take the motion of the base at a steady time, s, from a function."""
-        self._base_motion = motion
-        self._replace(*self._present)
+    @property
+    def inputs(self) -> list[LoopSubscriber]:
+        """Subscribers that a loop reads before it calls `at`."""
+        return [] if self._moving is None else [self._moving.source]
 
-    def _on_moving_base(self, now: float) -> Model:
-        base, load = self._present
-        assert self._base_motion is not None
-        return replace(load.on(base, now), base=self._base_motion(now))
+    def _on_moving_base(self, model: Model, now: float) -> Model:
+        """Return the model with load and motion of the base; the same object until they change."""
+        assert self._moving is not None
+        loaded, base = self.load.on(model, now), self._moving.estimate.at(now)
+        last = self._moved
+        if loaded is last[0] and base is last[1]:
+            return last[2]
+        moved = replace(loaded, base=base)
+        self._moved = loaded, base, moved
+        return moved
+
+    def standing(self, model: Model) -> Model:
+        """Return a model on a base that stands from now on."""
+        return model if self._moving is None else replace(model, base=self._moving.estimate.still)
 
     # -- another robot ----------------------------------------------------------------------
 
@@ -222,6 +278,8 @@ class OnlineModel:
 
     def faults(self) -> list[Fault]:
         """Return the faults of the model's inputs."""
+        if self._moving is not None:
+            return self._moving.faults()
         if not self._node.parameters.gravity_from_imu:
             return []
         age = monotonic() - max(self._imu_at, self._imu_since)
@@ -368,7 +426,7 @@ class OnlineModel:
         try:
             gravity = self.load.to_root(gravity_from_msg(msg), msg.header.frame_id)
         except RobotDynamicsError as error:
-            self._node.throttled_log.warn("imu", error)
+            self._node.throttled_log.warn("imu", f"imu: {error}; the message is ignored")
             return
         robot = self.base.dynamics.robot
         self._imu_gravity = self._imu_gravity or LowPass(self._given_gravity(robot))

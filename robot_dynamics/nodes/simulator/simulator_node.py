@@ -146,7 +146,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._input.discard_waiting()
         self._last_state = None
         self.actuation, self._opening_since = Actuation.HELD, None
-        self.plant.reset(self.plant.q)
+        self.plant.reset(self.plant.q, time=self.plant.time)
         if self.parameters.lockstep:
             self.start_task(self.tick, trigger=(self._input.named, self._input.plain))
         else:
@@ -216,6 +216,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             steps = time.follow(self.nanoseconds)
         if not standing:
             self._advance(steps)
+        elif not self._paused:
+            self.plant.time += steps * time.step  # the base moves on
         self._sense()
 
     def _advance(self, steps: int) -> None:
@@ -262,12 +264,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         )
         self._commands.tau[:] = 0.0
         if actuation is Actuation.HELD:
-            self.plant.reset(self.plant.q)
+            self.plant.reset(self.plant.q, time=self.plant.time)
 
     def _sense(self) -> None:
         """Publish the sensor readings, unless they are to be lost."""
         if self._imu is not None and self.plant.base is not None:
-            base = self.plant.base(self.plant.time).numbers(self.robot)
+            base = self.plant.base(self.plant.time).numbers(self.plant.robot)
             self._imu.publish(imu_msg(base, self.robot.root, time_msg(self._time.ns)))
         rows, stamp = self.plant.rows, self._time.ns
         if self._pushed.any():  # the joints measure what the drives give
@@ -384,7 +386,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Apply changes of services and parameters."""
         if self._next_plant is not None:
             new, self._next_plant = self._next_plant, None
-            new.reset(self.plant.q, self.plant.qd)
+            new.reset(self.plant.q, self.plant.qd, time=self.plant.time)
             self.plant = new
         if self._next_sensor is not None:
             self._sensor, self._next_sensor = self._next_sensor, None

@@ -110,7 +110,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
 
     base_motion: str = parameter(
         "",
-        "Motion of the base while efforts act, which the topic imu measures: "
+        "Motion of the base, which the topic imu measures: "
         "sine:AXIS:AMPLITUDE:HZ or the path of a CSV with t, x, y, z, qx, qy, qz, qw",
         read_only=True,
     )

@@ -7,7 +7,7 @@ share the structure: the geometry, the mode and the integrator.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class CompiledLoop:
     def __init__(self, robot: Robot, structure: LoopStructure | None = None) -> None:
         self.robot, self.structure = robot, structure or LoopStructure()
         how = self.structure
-        self.inertias = SymbolicInertias(robot)
+        self.inertias = SymbolicInertias(robot, base_moves=how.base is not None)
         plant = PlantStages(
             self.inertias, passive=how.passive, stribeck=how.stribeck, uneven=how.uneven
         )
@@ -218,7 +218,7 @@ def plant_parameters(
     inertias: SymbolicInertias, friction: Friction, *, stops: bool, step: float
 ) -> Parameters:
     """Return the parameters of the plant as in the URDF, shared by all members; see `Plant`."""
-    robot, n = inertias.robot, inertias.tree.dof
+    robot, n = inertias.robot, inertias.arm.dof
     unbounded = np.full(n, np.inf)
     return {
         "body": inertias.values(robot),
@@ -238,9 +238,14 @@ def plant_parameters(
 
 
 def reference_table(
-    model: Model, structure: LoopStructure, motion: Trajectory, t: Array, windows: Array
+    model: Model,
+    structure: LoopStructure,
+    motion: Trajectory,
+    t: Array,
+    windows: Array,
+    base: Array | None = None,
 ) -> Array:
-    """Return the reference of the law in every step, shape (N, 4 n + 2), or (N, 4 n + 26).
+    """Return the reference of the law in every step, shape (N, 4 n + 2), or more: see `ROWS`.
 
     Args:
         model: The law's model of the robot.
@@ -248,7 +253,10 @@ def reference_table(
         motion: Desired motion.
         t: Times of the steps, shape (N,), s.
         windows: Weights of the squared speed in `early` and `late` of `STATISTICS`, shape (N, 2).
+        base: Motion of a base that moves as `base_motions.in_steps`, shape (N, 45).
     """
+    if structure.base == "motion" and base is not None:
+        model = replace(model, base=base[:, :15])
     state = motion.sample(t)
     q, qd, qdd = (np.ascontiguousarray(x) for x in state)
     loaded = model.friction is not None and bool(model.friction.load.any())
@@ -259,7 +267,8 @@ def reference_table(
         effort = model.feedforward(q, qd, qdd)
     hand = structure.hand
     of_hand = [] if hand is None else [hand_table(model, hand.frame, State(q, qd, qdd))]
-    return np.concatenate([q, qd, qdd, effort, windows, *of_hand], axis=1)
+    of_base = [] if base is None else [base]
+    return np.concatenate([q, qd, qdd, effort, windows, *of_hand, *of_base], axis=1)
 
 
 def first_efforts(model: Model, motions: Sequence[Trajectory]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,8 @@ from robot_dynamics.control.task_space import (
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_jacobian, frame_jacobian_derivative, frame_pose
-from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 from robot_dynamics.trajectory.trajectory import State
 
 if TYPE_CHECKING:
@@ -189,14 +189,19 @@ class SymbolicArm:
     """The equations of an arm that `task_space` uses, on symbols.
 
     Args:
-        tree: The robot with the inertias of the law's model.
-        numbers: The same robot with any inertias that are numbers.
+        inertias: Base parameters of the structure.
+        x: Arrays by name, with the numbers of the law's model.
         hand: Link or named frame.
     """
 
-    tree: Robot
-    numbers: Robot
+    inertias: SymbolicInertias
+    x: Mapping[str, Array]
     hand: str
+
+    @property
+    def numbers(self) -> Robot:
+        """The arm with inertias that are numbers."""
+        return self.inertias.arm
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -205,14 +210,12 @@ class SymbolicArm:
 
     def mass_matrix(self, q: Array) -> Array:
         """See `task_space.Arm`."""
-        joints = self.tree.coupling
-        return joints.square(composite_body.mass_matrix(self.tree, joints.positions(q)))
+        return self.inertias.mass_matrix(self.x["model_body"], self.x["model_gravity"], q)
 
     def velocity_effort(self, q: Array, qd: Array) -> Array:
         """See `task_space.Arm`."""
-        joints, still = self.tree.coupling, replace(self.tree, gravity=np.zeros(3))
-        motion = joints.positions(q), joints.rates(qd), joints.rates(np.zeros(len(q)))
-        return joints.efforts(inverse_dynamics(still, *motion, {}))
+        motion = q, qd, np.zeros(len(q))
+        return self.inertias.efforts(self.x["model_body"], np.zeros(3), motion)
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         """See `task_space.Arm`."""
@@ -265,6 +268,8 @@ class SymbolicTask:
         }
         found = task_equations(self.arm, mode, how.projector, inputs)
         tau, qd = found["effort"], found["velocity"]
+        if model.base is not None:  # as in `Task.effort`
+            tau = tau + model.gyroscopic(*measured)
         none = np.zeros(len(qd))
         coulomb = x["model_coulomb"] if how.dry else none
         rows = FrictionRows(x["model_viscous"], coulomb, none, none + 1.0, none, none, none)

@@ -28,8 +28,6 @@ from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
-from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.simd.hand_stages import (
     HAND_SIZE,
     HAND_STATISTICS,
@@ -40,7 +38,7 @@ from robot_dynamics.simulation.simd.hand_stages import (
     hand_error,
     hand_rows,
 )
-from robot_dynamics.simulation.simd.plant_stages import where
+from robot_dynamics.simulation.simd.plant_stages import BASE_SIZE, base_row, where
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
@@ -49,7 +47,10 @@ BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
 
 ROWS = ("q", "qd", "qdd", "effort")
 """Columns of a reference table for every joint, in this order; two weights follow,
-and `hand_stages.HAND_ROWS` if there is a hand."""
+`hand_stages.HAND_ROWS` if there is a hand, and `plant_stages.BASE_SIZE` if the base moves."""
+
+KNOWN_BASES = ("motion", "still")
+"""What a law knows of a base that moves: its motion, or nothing, so that it takes it for still."""
 
 AT_STOP = 1e-9
 """Distance from a position limit within which a joint lies at its stop, rad or m."""
@@ -72,6 +73,7 @@ class LoopStructure:
         every: Whether the control period may be longer than a step of the plant.
         shared: Whether all members follow one motion.
         hand: The hand, whose error is measured and which modes in task space lead.
+        base: One of `KNOWN_BASES` if the base moves, as the law knows it.
     """
 
     mode: str = "feedforward"
@@ -86,10 +88,13 @@ class LoopStructure:
     every: bool = True
     shared: bool = False
     hand: HandStructure | None = None
+    base: str | None = None
 
     def __post_init__(self) -> None:
         check_known("mode", self.mode, "robot_dynamics.control", ALL_MODES)
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
+        if self.base is not None:
+            check_known("knowledge of the base", self.base, "a compiled loop", KNOWN_BASES)
         if self.in_task_space and self.hand is None:
             raise ArgumentError(f"mode '{self.mode}' leads a hand; give the structure one")
 
@@ -108,12 +113,14 @@ class SymbolicModel:
         x: Arrays by name.
         coupled: As of `Model`.
         continuous: As of `Model`.
+        base: Motion of the base as the law knows it, shape (15,); by default it stands.
     """
 
     inertias: SymbolicInertias
     x: dict[str, Array]
     coupled: bool
     continuous: Array
+    base: Array | None = None
 
     @property
     def bandwidth(self) -> Any:
@@ -125,17 +132,10 @@ class SymbolicModel:
         """Damping ratio, 1."""
         return self.x["damping_ratio"][0]
 
-    @property
-    def tree(self) -> Robot:
-        """The robot with the model's inertias and gravity."""
-        return self.inertias.robot_with(self.x["model_body"], self.x["model_gravity"])
-
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return efforts of a motion without friction, shape (n,)."""
-        tree = self.tree
-        joints = tree.coupling
-        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
-        tau = joints.efforts(inverse_dynamics(tree, *motion, {}))
+        numbers = self.x["model_body"], self.x["model_gravity"]
+        tau = self.inertias.efforts(*numbers, (q, qd, qdd), self.base)
         return tau + self.x["model_rotor"] * qdd
 
     def bias(self, q: Array, qd: Array) -> Array:
@@ -145,6 +145,10 @@ class SymbolicModel:
     def gravity(self, q: Array) -> Array:
         """Efforts that hold the arm at rest, shape (n,)."""
         return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
+
+    def gyroscopic(self, q: Array, qd: Array) -> Array:
+        """See `Model`."""
+        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the reference acceleration, which the table holds."""
@@ -170,7 +174,7 @@ class LawStages:
     def __init__(self, inertias: SymbolicInertias, structure: LoopStructure) -> None:
         self.inertias, self.how = inertias, structure
         self.integral = structure.integral and ALL_MODES[structure.mode].feedback
-        self.n = inertias.tree.dof
+        self.n = inertias.arm.dof
         self._continuous = continuous_joints(inertias.robot)
 
     @property
@@ -187,7 +191,10 @@ class LawStages:
         return {
             "model_body": len(self.inertias),
             "model_gravity": 3,
-            "reference": 4 * n + 2 + (HAND_SIZE if self.how.hand else 0),
+            "reference": 4 * n
+            + 2
+            + (HAND_SIZE if self.how.hand else 0)
+            + (BASE_SIZE if self.how.base else 0),
             "noise": 2 * n,
             "deviation": 2 * n,
             "resolution": 2 * n,
@@ -263,10 +270,11 @@ class LawStages:
             rows = [x["reference"][i * n : (i + 1) * n] for i in range(len(ROWS))]
             x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
             measured = Measured(x["measured_q"], x["measured_qd"])
-            model: Any = SymbolicModel(self.inertias, x, self.how.coupled, self._continuous)
+            base = base_row(x["reference"]) if self.how.base == "motion" else None
+            model: Any = SymbolicModel(self.inertias, x, self.how.coupled, self._continuous, base)
             task = None
             if self.how.in_task_space and self.how.hand is not None:
-                arm = SymbolicArm(model.tree, self.inertias.tree, self.how.hand.frame)
+                arm = SymbolicArm(self.inertias, x, self.how.hand.frame)
                 target = hand_rows(x["reference"][4 * n + 2 :])
                 task = SymbolicTask(self.how.hand, arm, x, rows[0], target)
             reference = Reference(rows[0], rows[1], rows[3], task)
@@ -361,7 +369,7 @@ class LawStages:
                 found["stopped"] = x["stopped"] + counts * np.array(at_stop)
             if hand is not None:
                 desired = hand_rows(x["reference"][4 * n + 2 :])
-                pose = frame_pose(self.inertias.tree, x["q"], hand.frame)
+                pose = frame_pose(self.inertias.arm, x["q"], hand.frame)
                 away, s = hand_error(desired["rotation"], desired["position"], *pose)
                 for part, size, square in (
                     ("position", away, away),

@@ -16,7 +16,6 @@ from robot_dynamics.algorithms import composite_body
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
@@ -29,6 +28,10 @@ UNKNOWN = 0.25
 
 IMMOVABLE = 1e20
 """Inertia of a joint with imposed velocity; the effect of other joints vanishes in rounding."""
+
+BASE_SIZE = 45
+"""Columns of a reference table for a moving base, at the end of a row: `BaseMotion.numbers` at the
+beginning, the middle and the end of the step."""
 
 DIVERGED = 1e4
 """Norm of positions and velocities, rad and rad/s, beyond which a member has diverged and stops."""
@@ -54,8 +57,8 @@ class PlantStages:
     ) -> None:
         self.inertias, self._passive = inertias, passive
         self._stribeck, self._uneven = stribeck, uneven
-        self.n = inertias.tree.dof
-        self._parents = composite_body.elimination_parents(inertias.tree)
+        self.n = inertias.arm.dof
+        self._parents = composite_body.elimination_parents(inertias.arm)
         pairs = []
         for k in range(self.n):
             i = k
@@ -104,14 +107,21 @@ class PlantStages:
 
     # -- equations of motion ---------------------------------------------------------------------
 
-    def _motion(self, x: dict[str, Array], q: str, qd: str, qdd: Array) -> tuple[Array, Array]:
-        """Return mass matrix (n, n) and efforts of an acceleration (n,), without rotors."""
-        tree = self.inertias.robot_with(x["body"], x["gravity"])
-        joints = tree.coupling
-        positions = joints.positions(x[q])
-        M = joints.square(composite_body.mass_matrix(tree, positions))
-        tau = inverse_dynamics(tree, positions, joints.rates(x[qd]), joints.rates(qdd), {})
-        return M, joints.efforts(tau)
+    def _motion(
+        self, x: dict[str, Array], q: str, qd: str, qdd: Array, halves: int = 0
+    ) -> tuple[Array, Array]:
+        """Return mass matrix (n, n) and efforts of an acceleration (n,), without rotors.
+
+        The base is where it is so many halves of a step after the beginning of the step.
+        """
+        of_robot = x["body"], x["gravity"]
+        M = self.inertias.mass_matrix(*of_robot, x[q])
+        base = base_row(x["reference"], halves) if self.inertias.base_moves else None
+        return M, self.inertias.efforts(*of_robot, (x[q], x[qd], qdd), base)
+
+    @property
+    def _base(self) -> tuple[str, ...]:
+        return ("reference",) if self.inertias.base_moves else ()
 
     def _equations(self) -> Stage:
         """Set up A v = c + p of `resolve`."""
@@ -127,6 +137,7 @@ class PlantStages:
             return {"A": np.array([A[pair] for pair in self._pairs]), "c": c}
 
         reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
+        reads += self._base
         return Stage("equations", function, reads, ("A", "c"))
 
     def _glide(self) -> Stage:
@@ -290,17 +301,18 @@ class PlantStages:
 
         def quarter(i: int, q: str, v: str, share: float) -> Stage:
             def function(**x: Array) -> dict[str, Any]:
-                M, b = self._motion(x, q, v, np.zeros(self.n))
+                M, b = self._motion(x, q, v, np.zeros(self.n), int(i > 1))
                 a = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
                 h = share * x["h"][0]
                 ends = {f"q{i + 1}": x["q"] + h * x[v], f"v{i + 1}": x["qd"] + h * a}
                 return {f"a{i}": a, **ends}
 
-            reads = dict.fromkeys((q, v, "q", "qd", "body", "gravity", "rotor", "acting", "h"))
+            numbers = ("q", "qd", "body", "gravity", "rotor", "acting", "h", *self._base)
+            reads = dict.fromkeys((q, v, *numbers))
             return Stage(f"quarter{i}", function, tuple(reads), (f"a{i}", f"q{i + 1}", f"v{i + 1}"))
 
         def last(**x: Array) -> dict[str, Any]:
-            M, b = self._motion(x, "q4", "v4", np.zeros(self.n))
+            M, b = self._motion(x, "q4", "v4", np.zeros(self.n), 2)
             a4 = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
             h = x["h"][0]
             q = x["q"] + h / 6.0 * (x["qd"] + 2.0 * (x["v2"] + x["v3"]) + x["v4"])
@@ -313,7 +325,7 @@ class PlantStages:
 
         state = ("q", "qd", "v2", "v3", "q4", "v4", "a1", "a2", "a3")
         held = ("v", "cases") if passive else ()
-        parameters = ("body", "gravity", "rotor", "acting", "h")
+        parameters = ("body", "gravity", "rotor", "acting", "h", *self._base)
         reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()))
         return (
             Stage("acting", acting, reads, ("acting",)),
@@ -338,6 +350,17 @@ class PlantStages:
 
         reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()))
         return Stage("arrive", function, reads, (*kept, "alive"))
+
+
+def base_row(reference: Array, halves: int = 0) -> Array:
+    """Return the motion of the base that a row of a reference table ends with, shape (15,).
+
+    Args:
+        reference: The row.
+        halves: Time after the beginning of the step, in halves of a step.
+    """
+    at = len(reference) - BASE_SIZE + 15 * halves
+    return reference[at : at + 15]
 
 
 def _slides(case: Any) -> Any:

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.algorithms import composite_body
 from robot_dynamics.algorithms.base_parameters import base_columns
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.robot.free_joints import accelerations
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames, snapped
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
@@ -32,19 +35,20 @@ class SymbolicInertias:
 
     Args:
         robot: One of these robots, with numbers. All share its geometry.
+        base_moves: Whether the root link moves in a given way.
 
     Attributes:
-        tree: The robot in joint frames, without fixed joints.
+        arm: The robot in joint frames, without fixed joints.
+        tree: The same; on a floating joint if the base moves.
         names: Names of the base parameters.
         matrix: Base parameters per inertial parameter of every link, shape (p, 10 links), in the
             order of `robot.links` and `PARAMETERS`.
     """
 
-    def __init__(self, robot: Robot) -> None:
-        tree = merge_fixed(replace(robot, gravity=TILTED))
-        framed, _ = snapped(joint_frames(tree), ROUND_OFF, outward_bodies(tree))
-        self.robot = robot
-        self.tree = framed
+    def __init__(self, robot: Robot, *, base_moves: bool = False) -> None:
+        self.robot, self.base_moves = robot, base_moves
+        self.arm = _framed(robot)
+        self.tree = framed = _framed(robot.with_floating_base()) if base_moves else self.arm
         self._columns, parameters = base_columns(framed)
         self.names = tuple(parameter.name for parameter in parameters)
         names = [link.name.removesuffix(SUFFIX) for link in framed.links]
@@ -88,3 +92,47 @@ class SymbolicInertias:
             for link, numbers in zip(self.tree.links, entries, strict=True)
         ]
         return replace(self.tree, links=tuple(links), gravity=gravity)
+
+    def mass_matrix(self, values: Array, gravity: Array, q: Array) -> Array:
+        """Return the mass matrix, shape (n, n)."""
+        tree, n = self.robot_with(values, gravity), len(q)
+        positions = tree.coupling.positions(self._with_base(np.zeros(6), q))
+        M: Array = tree.coupling.square(composite_body.mass_matrix(tree, positions))
+        return M[-n:, -n:]
+
+    def efforts(
+        self,
+        values: Array,
+        gravity: Array,
+        motion: tuple[Array, Array, Array],
+        base: Array | None = None,
+    ) -> Array:
+        """Return the joint efforts of a motion, shape (n,).
+
+        Args:
+            values: Base parameters, shape (p,).
+            gravity: Shape (3,), m/s^2.
+            motion: q, qd and qdd, shape (n,) each.
+            base: Motion of the base as `BaseMotion.numbers`, shape (15,), with the gravity that
+                then counts; by default it stands.
+        """
+        q, qd, qdd = motion
+        n, at_rest = len(q), np.zeros(6)
+        if base is not None:
+            gravity = base[:3]
+        tree = self.robot_with(values, gravity)
+        q = self._with_base(at_rest, q)
+        qd = self._with_base(at_rest if base is None else base[3:9], qd)
+        qdd = self._with_base(at_rest if base is None else base[9:], qdd)
+        joints, qdd = tree.coupling, accelerations(tree, qd, qdd)
+        rates = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        return joints.efforts(inverse_dynamics(tree, *rates, {}))[-n:]
+
+    def _with_base(self, of_base: Array, of_joints: Array) -> Array:
+        return np.concatenate([of_base, of_joints]) if self.base_moves else of_joints
+
+
+def _framed(robot: Robot) -> Robot:
+    """Return a robot in joint frames, without fixed joints and under a generic gravity."""
+    tree = merge_fixed(replace(robot, gravity=TILTED))
+    return snapped(joint_frames(tree), ROUND_OFF, outward_bodies(tree))[0]

@@ -1,6 +1,7 @@
 """A result is written again only when nobody can look at it: everybody who could, one by one."""
 
 import array
+import collections
 import ctypes
 import functools
 import gc
@@ -197,3 +198,13 @@ def test_bytes_written_from_a_result_are_those_of_the_call(kernel, motions):
     expected = np.array([kernel(*motion).copy() for motion in motions])
     np.testing.assert_array_equal(np.frombuffer(stream.getvalue()).reshape(-1, 3), expected)
     np.testing.assert_array_equal(np.array(whole).reshape(-1, 3), expected)
+
+
+def test_a_caller_who_holds_the_latest_results_gets_no_new_arrays(kernel, motions):
+    """The kernel's list, which the garbage collector finds, keeps its arrays."""
+    held = collections.deque((kernel(*motions[0]) for _ in range(40)), maxlen=5)
+    (remembered,) = (x for x in gc.get_referrers(held[0]) if type(x) is list)
+    before = [id(x) for x in remembered]
+    for motion in motions * 5:
+        held.append(kernel(*motion))
+    assert [id(x) for x in remembered] == before

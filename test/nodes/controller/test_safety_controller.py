@@ -225,7 +225,7 @@ def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, pe
     received, count = len(arm.node.log), len(arm.named)
     assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
     wait_for(lambda: "tracking the reference" in arm.node.log[received:], "tracking")
-    arm.q_d = Q + [1.5, 0.0]
+    arm.q_d = Q + [0.9, 0.0]  # 54 N m of 500
     line = (
         "no joint moves although 'joint_1' is pushed with a tenth of its effort limit; is what "
         "receives /effort_command active? The controller keeps trying"

@@ -21,6 +21,7 @@ from robot_dynamics.simulation import (
     perturbed,
     simulate,
 )
+from robot_dynamics.simulation.base_motions import Poses, Sine, in_steps
 from robot_dynamics.simulation.simd.compiled_loop import (
     CompiledLoop,
     first_efforts,
@@ -101,7 +102,20 @@ def compiled(robot, structure):
     return CompiledLoop(robot, structure)
 
 
-def scalar_motion(robot, model, mode, motion, member, integrator, settings=None):
+class KnowingTheBase:
+    """A law whose model has the motion of the base now."""
+
+    def __init__(self, law, base):
+        self.law, self.base = law, base
+
+    def __call__(self, t, desired, measured):
+        self.law.model = replace(self.law.model, base=self.base(t))
+        return self.law(t, desired, measured)
+
+
+def scalar_motion(
+    robot, model, mode, motion, member, integrator, settings=None, base=None, known=None
+):
     n = robot.dof
     friction = Friction(np.full(n, member.viscous), np.full(n, member.coulomb))
     plant = Plant(
@@ -111,6 +125,7 @@ def scalar_motion(robot, model, mode, motion, member, integrator, settings=None)
         limit_effort=False,
         step=STEP,
         integrator=integrator,
+        base=base,
     )
     sensor = Sensor(
         Imperfections(
@@ -132,7 +147,7 @@ def scalar_motion(robot, model, mode, motion, member, integrator, settings=None)
     )
     return simulate(
         plant,
-        law,
+        KnowingTheBase(law, base) if known == "motion" else law,
         motion,
         rate=1.0 / (member.every * STEP),
         duration=1.0 - member.every * STEP,
@@ -141,12 +156,13 @@ def scalar_motion(robot, model, mode, motion, member, integrator, settings=None)
     )
 
 
-def compiled_motions(robot, dynamics, motion, members, structure, threads=1):
+def compiled_motions(robot, dynamics, motion, members, structure, threads=1, base=None):
     loop = compiled(robot, structure)
     inertias, n = loop.inertias, robot.dof
     models = [model_of(dynamics, member, structure.coupled) for member in members]
     t = np.arange(SECOND) * STEP
-    table = reference_table(models[0], structure, motion, t, np.zeros((SECOND, 2)))
+    moved = None if base is None else in_steps(base, robot, t, STEP)
+    table = reference_table(models[0], structure, motion, t, np.zeros((SECOND, 2)), moved)
     rows = []
     for member, model in zip(members, models, strict=True):
         friction = Friction(np.full(n, member.viscous), np.full(n, member.coulomb))
@@ -168,7 +184,9 @@ def compiled_motions(robot, dynamics, motion, members, structure, threads=1):
         rows.append(one)
     parameters = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     parameters["q"] = motion.sample(0.0).q
-    parameters["last"] = first_efforts(models[0], [motion])[0]
+    known = structure.base == "motion"
+    first = replace(models[0], base=moved[0, :15]) if known else models[0]
+    parameters["last"] = first_efforts(first, [motion])[0]
     keys = np.array([member.key for member in members], dtype=np.uint64)
     which = np.zeros(len(members), dtype=int)
     return loop.run(parameters, table[None], which, keys, record=True, threads=threads), models
@@ -227,6 +245,38 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
             close = 1e-7 if part == "position" or off.max() < 0.3 else 1e-2
             true = np.sqrt(np.mean(off**2))
             assert rms == pytest.approx(true, rel=close, abs=SAME_MOTION), (part, member)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "integrator", "known"),
+    [
+        ("planar_2r", "computed_torque", EULER, "motion"),
+        pytest.param("planar_2r", "feedforward", KUTTA, "still", marks=pytest.mark.thorough),
+        pytest.param("ur5", "feedforward", EULER, "motion", marks=pytest.mark.thorough),
+        pytest.param("ur5", "computed_torque", KUTTA, "motion", marks=pytest.mark.thorough),
+        pytest.param("ur5", "operational_space", EULER, "motion", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_lane_on_a_base_that_moves_does_so_too(name, mode, integrator, known):
+    robot = arm_named(name)
+    dynamics = Dynamics(robot)
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    hand, members = HandStructure(robot.tips[0]), MEMBERS[:2]
+    if mode in TASK_MODES:
+        model = model_of(dynamics, members[0], coupled=False)
+        hand = HandStructure.of(model, Task(model, robot.tips[0]))
+    # turns and shakes at once: all 15 numbers differ from zero
+    turn, shake = Sine("rx", 0.4, 1.5), Sine("y", 0.05, 1.0)
+    t = np.linspace(-0.1, 1.2, 131)
+    poses = [(shake.pose(at)[0], turn.pose(at)[1]) for at in t]
+    base = Poses(t, *(np.array(part) for part in zip(*poses, strict=True)))
+    structure = LoopStructure(mode, integrator, integral=True, hand=hand, base=known)
+    ours, models = compiled_motions(robot, dynamics, motion, members, structure, base=base)
+    for k, (member, model) in enumerate(zip(members, models, strict=True)):
+        log = scalar_motion(robot, model, mode, motion, member, integrator, base=base, known=known)
+        for what, theirs in (("q", log.q), ("qd", log.qd)):
+            off = np.abs(ours.record[what][:, k] - theirs).max()
+            assert off <= SAME_MOTION, f"{name}, {mode}, member {k}, {what}: {off:.1e}"
 
 
 def hand_errors(dynamics, log, hand):

@@ -533,7 +533,9 @@ class EntryWriter:
         """
         code, numbers = self.code, ["0", "1"]
         if self.remembered(outputs) > len(numbers):
-            numbers.append(self._oldest(outputs))
+            oldest = self._oldest(outputs)
+            tried = code.let(f"icmp ult i64 {oldest}, 2")
+            numbers.append(code.let(f"select i1 {tried}, i64 2, i64 {oldest}"))
         for number in numbers:
             use, go_on, failed = code.fresh("use"), code.fresh("none"), code.fresh("refused")
             result = code.let(f"call i64 @reusable(i64 {number}, i64 {self.count})")
@@ -541,6 +543,8 @@ class EntryWriter:
             code.label(use)
             arrays = self.arrays_of(result, outputs)
             code.do(f"call void @Py_IncRef(i64 {result})")
+            if number not in ("0", "1"):  # the next call tries the one after it
+                code.store("i64", number, code.address_of("newest", "i64"))
             self.unless(compute(self.data_of(arrays)), failed)
             code.do(f"ret i64 {result}")
             code.label(failed)

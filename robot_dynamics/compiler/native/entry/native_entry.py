@@ -64,7 +64,7 @@ OBJECTS = (
     *("method", "place", "table", "last"),
 )
 REMEMBERED = 2, 16  # results at least and, of small ones, at most
-SMALL_BYTES = 16_384  # that more than the least of them take
+SMALL_BYTES = 32_768  # that more than the least of them take
 MOST_REMEMBERED_BYTES = 2**22  # of a result for many samples
 
 # Functions of CPython and NumPy that the entry calls, with result and argument types

@@ -139,10 +139,14 @@ void TargetMotion::use(const TaskSettings & settings)
   largest_ = settings.acceleration;
 }
 
-void TargetMotion::slow_down(const std::array<double, 2> & speed)
+void TargetMotion::slow_down(double share)
 {
-  for (std::size_t k = 0; k < 2; ++k) {
-    speed_[k] = std::min(most_[k], speed[k]);
+  speed_ = most_;
+  for (std::size_t k = 0; share < 1.0 && k < 2; ++k) {
+    const double speed = std::hypot(twist_[3 * k], twist_[3 * k + 1], twist_[3 * k + 2]);
+    if (speed > RESTING * most_[k]) {
+      speed_[k] = std::min(most_[k], share * speed);
+    }
   }
 }
 
@@ -347,47 +351,12 @@ void Task::step(double now, bool may_move, bool may_push)
   if (given_ == Target::Kind::none || !may_move || now >= until_) {
     target_.rest();
     taken_ = false;
+    waits_ = false;
   } else {
     lead();
   }
-  target_.slow_down(attainable(dt));
+  target_.slow_down(attainable_);
   target_.step(dt);
-}
-
-std::array<double, 2> Task::attainable(double dt)
-{
-  // One that leaves a stretched pose asks for less and less joint speed, and is free
-  constexpr std::array<double, 2> UNBOUNDED = {{EVER, EVER}};
-  const Six & twist = target_.twist();
-  std::array<double, 2> speeds{};
-  double part = 0.0;
-  bool moves = false;
-  for (std::size_t k = 0; k < 2; ++k) {
-    speeds[k] = std::hypot(twist[3 * k], twist[3 * k + 1], twist[3 * k + 2]);
-    part = std::max(part, speeds[k] / settings_.speed[k]);
-    moves = moves || speeds[k] > RESTING * settings_.speed[k];
-  }
-  if (!moves) {
-    steepness_ = -1.0;
-    return UNBOUNDED;
-  }
-  double share = 0.0;
-  for (std::size_t i = 0; i < N; ++i) {
-    share = std::max(share, std::abs(velocity_[i]) / (JOINT_SHARE * VELOCITY[i]));
-  }
-  const double steepness = share / part;
-  const double before = steepness_ < 0.0 ? steepness : steepness_;
-  steepness_ = before + std::min(dt / STEEPNESS_TIME, 1.0) * (steepness - before);
-  if (steepness <= STEEPER * before) {
-    return UNBOUNDED;
-  }
-  std::array<double, 2> found = UNBOUNDED;
-  for (std::size_t k = 0; k < 2; ++k) {
-    if (speeds[k] > RESTING * settings_.speed[k]) {
-      found[k] = speeds[k] / std::max(share, RESTING);
-    }
-  }
-  return found;
 }
 
 void Task::lead()
@@ -397,17 +366,19 @@ void Task::lead()
   const bool is_new = !taken_;
   taken_ = true;
   if (given_ == Target::Kind::twist) {
+    waits_ = false;
     target_.drive(within_lead(given_twist_));
     return;
   }
-  bool any_behind = false;
-  for (std::size_t k = 0; k < 6; ++k) {
-    any_behind = any_behind || behind(k, 1.0);
-  }
-  if (is_new || (waits_ && !any_behind)) {
-    waits_ = false;
+  if (waits_) {
+    const bool returns = is_new && !leaves(way_between(target_.pose(), given_pose_));
+    if (returns || !any_behind(1.0)) {
+      waits_ = false;
+      target_.aim(given_pose_, given_at_);
+    }
+  } else if (is_new) {
     target_.aim(given_pose_, given_at_);
-  } else if (!waits_ && within_lead(target_.twist()) != target_.twist()) {
+  } else if (leaves(target_.twist())) {
     waits_ = true;
     target_.rest();
   } else if (target_.arrived()) {
@@ -417,21 +388,53 @@ void Task::lead()
 
 bool Task::behind(std::size_t direction, double share) const
 {
-  return has_last_ && std::abs(error_[direction]) > share * settings_.largest[direction];
+  const double error = settings_.selection[direction] * std::abs(error_[direction]);
+  return has_last_ && error > share * settings_.largest[direction];
+}
+
+bool Task::any_behind(double share) const
+{
+  bool any = false;
+  for (std::size_t k = 0; k < 6; ++k) {
+    any = any || behind(k, share);
+  }
+  return any;
+}
+
+std::array<double, 9> Task::axes() const
+{
+  return settings_.in_frame ? target_.pose().rotation : Pose().rotation;
+}
+
+bool Task::leaves(const Six & twist) const
+{
+  if (!any_behind(LEAD)) {
+    return false;
+  }
+  const Six along = turned(axes(), twist, true);
+  double leaving = 0.0;
+  double all = 0.0;
+  for (std::size_t k = 0; k < 6; ++k) {
+    const double largest = settings_.largest[k];
+    const double away = settings_.selection[k] * along[k] * error_[k] / (largest * largest);
+    leaving += behind(k, LEAD) ? away : 0.0;
+    all += std::abs(away);
+  }
+  return leaving > SLIGHT * all;
 }
 
 Six Task::within_lead(const Six & twist) const
 {
-  const std::array<double, 9> axes = settings_.in_frame ? target_.pose().rotation : Pose().rotation;
-  Six along = turned(axes, twist, true);
-  bool ends = false;
+  if (!any_behind(LEAD)) {
+    return twist;
+  }
+  Six along = turned(axes(), twist, true);
   for (std::size_t k = 0; k < 6; ++k) {
     if (behind(k, LEAD) && along[k] * error_[k] > 0.0) {
       along[k] = 0.0;
-      ends = true;
     }
   }
-  return ends ? turned(axes, along) : twist;
+  return turned(axes(), along);
 }
 
 void Task::effort(
@@ -454,9 +457,10 @@ void Task::effort(
     mode, q.data(), qd.data(), target_.pose().rotation.data(), target_.pose().position.data(),
     target_.twist().data(), target_.acceleration().data(), exerted_.data(), axes.data(),
     s.root.data(), s.damping.data(), s.mobility.data(), s.largest.data(), s.selection.data(),
-    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), s.returning.data(),
-    felt_.data(), correction_.data(), feedback.data(), payload, gravity, drives, tuning,
-    asked.data(), velocity_.data(), error_.data(), &singularity_, next_correction_.data());
+    s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), FASTEST.data(),
+    s.returning.data(), felt_.data(), correction_.data(), feedback.data(), payload, gravity, drives, tuning,
+    asked.data(), velocity_.data(), error_.data(), &singularity_, &attainable_,
+    next_correction_.data());
   has_last_ = true;
 }
 

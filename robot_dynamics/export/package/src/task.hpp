@@ -90,7 +90,7 @@ public:
   void use(const TaskSettings & settings);
 
   /// Move no faster than some speeds, m/s and rad/s, until the next call.
-  void slow_down(const std::array<double, 2> & speed);
+  void slow_down(double share);
 
   void begin(const Pose & pose);
   void aim(const Pose & pose, double now);
@@ -172,8 +172,12 @@ public:
 private:
   bool feels(double now) const;
   bool behind(std::size_t direction, double share) const;
+  bool any_behind(double share) const;
+  std::array<double, 9> axes() const;
   void lead();
-  std::array<double, 2> attainable(double dt);
+  /// Return whether a twist takes the target on from a hand that is too far behind.
+  bool leaves(const Six & twist) const;
+  /// Return a twist without the directions in which it leaves the hand too far behind.
   Six within_lead(const Six & twist) const;
 
   TaskSettings settings_;
@@ -181,10 +185,10 @@ private:
   bool has_posture_ = false;
   Vector posture_{};
   Vector velocity_{};
-  double steepness_ = -1.0;  // joint speed per speed of the target, smoothed; negative at rest
   bool has_last_ = false;
   Six error_{};
   double singularity_ = 0.0;
+  double attainable_ = 1.0;  // share of the speed of the target
 
   Six felt_{};
   double felt_at_ = -1e300;
