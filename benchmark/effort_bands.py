@@ -275,7 +275,7 @@ def main() -> int:
         "",
         "## The last 30 % of real recordings",
         "",
-        "By a fit and by bands of the first 70 %. The last part of both recordings is easier than "
+        "By a fit and by bands of the first 70 %. The last part of the recordings is easier than "
         "the first: the residual is 0.5 to 1 times that of held-out blocks in most joints, so that "
         "bands which are right for the first part are too wide.",
         "",
