@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
 import numpy as np
 
 from benchmark.friction import regimes
+from benchmark.identification_peers import predicted
 from benchmark.identification_peers import table as beside_peers
 from benchmark.real_recordings import VARIABLE, RecordedCase, cases, staubli
 from robot_dynamics import Dynamics
-from robot_dynamics.identification import Identification, Recording, identify, validate
+from robot_dynamics.identification import Identification, identify, validate
+from robot_dynamics.identification.effort_model import drive_matrix
+from robot_dynamics.identification.friction_terms import successive_blocks
 from robot_dynamics.identification.signals import Signals, signals
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot import Robot, find_robot
 
 PAGE = Path(__file__).parents[1] / "docs" / "identification-results.md"
 POSES = 10_000
+PREDICTING = {"figaroh": "FIGAROH 1.0", "mujoco": "mujoco.sysid 4.0"}
+"""Peers that predict the last part."""
+
 PEERS = (
     "Time of the whole of an identification after imports, on the same recording, by "
     "`python -m benchmark.identification_peers`. Each does what it does by default: ours chooses "
@@ -33,28 +40,33 @@ PEERS = (
 )
 
 
-def plain(robot: Robot, first: Recording, last: Recording, cutoff: float) -> np.ndarray:
-    """Return the residual of plain least squares on the last part, percent by joint.
+def plain(
+    robot: Robot, fitted: Signals, held_out: Signals, drive: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the efforts of plain least squares along another motion, shape (N, n).
 
     Base parameters, viscous and Coulomb friction and an offset by least squares, joints weighted by
     what a first fit leaves of them.
+
+    Args:
+        robot: Of the URDF.
+        fitted: Samples of the fit.
+        held_out: Samples of the other motion.
+        drive: Movement of every drive, where friction sits, per movement of every joint.
     """
-    arm = Dynamics(robot)
-    fitted, held_out = signals(first, cutoff), signals(last, cutoff)
-    X, weight = plain_columns(arm, fitted), np.ones(robot.dof)
+    arm, drive = Dynamics(robot), np.eye(robot.dof) if drive is None else drive
+    X, weight = plain_columns(arm, fitted, drive), np.ones(robot.dof)
     for _ in range(2):
         rows = (X * weight[:, None]).reshape(-1, X.shape[-1])
         z = np.linalg.lstsq(rows, (fitted.tau * weight).ravel())[0]
         weight = 1.0 / np.std(fitted.tau - X @ z, axis=0)
-    return percent(held_out.tau - plain_columns(arm, held_out) @ z, held_out.tau)
+    return np.asarray(plain_columns(arm, held_out, drive) @ z)
 
 
-def plain_columns(arm: Dynamics, motion: Signals) -> np.ndarray:
+def plain_columns(arm: Dynamics, motion: Signals, drive: np.ndarray) -> np.ndarray:
     """Regressor of bodies and friction, shape (N, n, p + 3 n)."""
-    Y, own = arm.regressor(motion.q, motion.qd, motion.qdd), np.eye(arm.robot.dof)
-    friction = [
-        v[:, :, None] * own for v in (motion.qd, np.sign(motion.qd), np.ones_like(motion.qd))
-    ]
+    Y, qd = arm.regressor(motion.q, motion.qd, motion.qdd), motion.qd @ drive.T
+    friction = [v[:, None, :] * drive.T for v in (qd, np.sign(qd), np.ones_like(qd))]
     return np.concatenate([Y, *friction], axis=2)
 
 
@@ -78,14 +90,22 @@ def section(case: RecordedCase) -> list[str]:
     found = identify(case.robot, first, cutoff=case.cutoff)
     took = process_time() - begin
     forgets = identify(case.robot, first, cutoff=case.cutoff, memory=False)
-    motion = signals(last, found.cutoff)
+    fitted, motion = signals(first, found.cutoff), signals(last, found.cutoff)
     without = percent(motion.tau - forgets.model.efforts(motion), motion.tau)
+    source = find_robot("ur10" if case.name == "UR10" else "panda")
+    others = {"plain least squares": plain(case.robot, fitted, motion)}
+    notes = []
+    for peer, title in PREDICTING.items():
+        efforts = predicted(peer, source, case.robot, first, motion)
+        if isinstance(efforts, str):
+            notes.append(f"{title}: {efforts}.")
+        else:
+            others[title] = efforts
     free, model = (
         percent(motion.tau - one.efforts(motion), motion.tau) for one in (found.free, found.model)
     )
     raw = percent(last.tau - found.predict(last), last.tau)
     before = validate(case.robot, last, cutoff=found.cutoff).relative * 100.0
-    fitted = signals(first, found.cutoff)
     left = np.linalg.norm(fitted.tau - found.free.efforts(fitted))
     overall = 100.0 * left / np.linalg.norm(fitted.tau)
     joints = " | ".join(str(j + 1) for j in range(case.robot.dof))
@@ -99,7 +119,7 @@ def section(case: RecordedCase) -> list[str]:
         f"| last 30 % | {joints} | mean |",
         "| --- |" + " --- |" * (case.robot.dof + 1),
         row("URDF", before),
-        row("plain least squares", plain(case.robot, first, last, found.cutoff)),
+        *(row(name, percent(motion.tau - one, motion.tau)) for name, one in others.items()),
         row("least squares, chosen friction", free),
         row("physically consistent", model),
         row("the same, friction without memory", without),
@@ -111,18 +131,27 @@ def section(case: RecordedCase) -> list[str]:
         "",
         "Friction: " + ", ".join(shape.model for shape in found.model.shapes) + ".",
         "",
-        *by_regime(motion, {"with memory": found, "without": forgets}, joints),
+        *notes,
+        *by_regime(
+            motion,
+            {
+                "with memory": found.model.efforts(motion),
+                "without": forgets.model.efforts(motion),
+                **others,
+            },
+            joints,
+        ),
     ]
     return lines
 
 
-def by_regime(motion: Signals, fits: dict[str, Identification], joints: str) -> list[str]:
-    """Return a table of residuals by regime, N m or N, rms."""
+def by_regime(motion: Signals, predictions: dict[str, np.ndarray], joints: str) -> list[str]:
+    """Return a table of residuals by regime, N m or N, rms, of efforts (N, n) by name."""
     n = motion.tau.shape[1]
     lines = [f"| residual, N m or N, rms | {joints} |", "| --- |" + " --- |" * n]
     for regime, rows in regimes(motion).items():
-        for name, found in fits.items():
-            left = np.where(rows, motion.tau - found.model.efforts(motion), np.nan)
+        for name, efforts in predictions.items():
+            left = np.where(rows, motion.tau - efforts, np.nan)
             sizes = [
                 f"{np.sqrt(np.nanmean(left[:, j] ** 2)):.3g}" if rows[:, j].any() else "-"
                 for j in range(n)
@@ -138,6 +167,12 @@ def definite(found: Identification) -> str:
     return f"Least eigenvalue of the mass matrix at {POSES} random poses: {least:.3g}."
 
 
+def of_rows(motion: Signals, rows: np.ndarray) -> Signals:
+    """Return states and efforts of some samples."""
+    part = {name: getattr(motion, name)[rows] for name in ("q", "qd", "qdd", "tau")}
+    return replace(motion, **part)
+
+
 def staubli_section(folder: Path) -> list[str]:
     """The TX40: its motion differs from end to end, so that blocks are left out in turn."""
     robot, recording, actuators = staubli(folder)
@@ -145,6 +180,11 @@ def staubli_section(folder: Path) -> list[str]:
         identify(robot, recording, actuators=actuators, physical=False, memory=memory)
         for memory in (True, False)
     )
+    motion, drive = signals(recording, found.cutoff), drive_matrix(robot, actuators)
+    efforts = np.empty_like(motion.tau)
+    for block in successive_blocks(motion.time):
+        rest = np.setdiff1d(np.arange(len(efforts)), block)
+        efforts[block] = plain(robot, of_rows(motion, rest), of_rows(motion, block), drive)
     joints = " | ".join(str(j + 1) for j in range(robot.dof))
     return [
         "## TX40",
@@ -155,6 +195,7 @@ def staubli_section(folder: Path) -> list[str]:
         "",
         f"| held-out blocks | {joints} | mean |",
         "| --- |" + " --- |" * (robot.dof + 1),
+        row("plain least squares", percent(motion.tau - efforts, motion.tau)),
         row("least squares, chosen friction", 100.0 * found.report.relative),
         row("the same, friction without memory", 100.0 * forgets.report.relative),
         "",
@@ -175,8 +216,10 @@ def main() -> int:
         "",
         "Written by `python -m benchmark.identification`. Each robot is identified from the first "
         "70 % of its recording, and the last 30 % are predicted. Plain least squares have viscous "
-        "and Coulomb friction and an offset, on the same filtered signals. The last 30 % are in no "
-        "fit, but had been looked at when the defaults of `identify` were chosen.",
+        "and Coulomb friction and an offset, on the same filtered signals; FIGAROH has the same "
+        "terms, weighted, with filters of its own; mujoco.sysid fits the bodies, within its "
+        "default bounds, damping and friction loss in 20 evaluations of its Jacobian. The last "
+        "30 % are in no fit, but had been looked at when the defaults of `identify` were chosen.",
         "",
     ]
     for case in cases(folder):

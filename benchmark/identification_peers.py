@@ -1,11 +1,11 @@
-"""Time of identification beside FIGAROH and FloBaRoID, on the same recording.
+"""Time and errors of identification beside FIGAROH, FloBaRoID and mujoco.sysid.
 
     python -m benchmark.identification_peers
 
 with the folder of recordings in ROBOT_DYNAMICS_RECORDINGS, and peers in interpreters of their own:
-FIGAROH_PYTHON (pip install figaroh); FLOBAROID_PYTHON (pip install idyntree cvxpy sympy colorama
-humanize palettable trimesh) and FLOBAROID, a checkout of kjyv/FloBaRoID. Who is not there is said
-so. Times are of one core, after imports.
+FIGAROH_PYTHON (pip install figaroh); MUJOCO_PYTHON (pip install "mujoco[sysid]"); FLOBAROID_PYTHON
+(pip install idyntree cvxpy sympy colorama humanize palettable trimesh) and FLOBAROID, a checkout of
+kjyv/FloBaRoID. The page says which are not there. Times are of one core, after imports.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 from lxml import etree
 
 from benchmark.real_recordings import VARIABLE, one_number_a_line
-from robot_dynamics.identification import identify
-from robot_dynamics.identification.signals import signals
-from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.identification import Recording, identify
+from robot_dynamics.identification.signals import Signals, signals
+from robot_dynamics.robot import Robot, find_robot, read_urdf
 
 SCRIPT = Path(__file__).with_name("identification_by_peer.py")
 
@@ -85,10 +85,7 @@ def table() -> list[str]:
                  accelerations=full.qdd, torques=full.tau, target_positions=full.q,
                  target_velocities=full.qd, target_accelerations=full.qdd,
                  frequency=recording.rate)  # fmt: skip
-        n = robot.dof
-        text = FIGAROH.format(joints=list(robot.joint_names), zeros=[0.0] * n, ones=[1.0] * n,
-                              rate=float(round(recording.rate)), cutoff=5.0)  # fmt: skip
-        (folder / "figaroh.yaml").write_text(text)
+        (folder / "figaroh.yaml").write_text(configuration(robot, recording, 5.0))
         for peer, title in TITLES.items():
             said = beside(folder, peer)
             told = (
@@ -99,6 +96,31 @@ def table() -> list[str]:
             rows.append(f"| {title} | {told}")
     what = f"{recording.duration:.0f} s of the Panda at {recording.rate:.0f} Hz, below 5 Hz"
     return [f"| {what} | s of one core | % of all efforts left |", "| --- | --- | --- |", *rows]
+
+
+def configuration(robot: Robot, recording: Recording, cutoff: float) -> str:
+    """Return the configuration of FIGAROH for a recording of a robot."""
+    n = robot.dof
+    return FIGAROH.format(joints=list(robot.joint_names), zeros=[0.0] * n, ones=[1.0] * n,
+                          rate=float(round(recording.rate)), cutoff=float(cutoff))  # fmt: skip
+
+
+def predicted(
+    peer: str, source: Path, robot: Robot, first: Recording, last: Signals
+) -> np.ndarray | str:
+    """Return the efforts of a peer, fitted to a recording, along another motion, shape (N, n).
+
+    Where it does not run, the result is the reason.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arm_alone(source, folder / "robot.urdf")
+        np.savez(folder / "run.npz", time=first.time, q=first.q, qd=first.qd, tau=first.tau)
+        for path, motion in (("fitted", signals(first, last.cutoff)), ("last", last)):
+            np.savez(folder / path, q=motion.q, qd=motion.qd, qdd=motion.qdd, tau=motion.tau)
+        (folder / "figaroh.yaml").write_text(configuration(robot, first, last.cutoff))
+        said = beside(folder, peer)
+        return said if isinstance(said, str) else np.load(folder / "predicted.npy")
 
 
 def arm_alone(source: Path, path: Path) -> None:

@@ -40,6 +40,10 @@ MANY = 8
 """Independent samples from which the residuals have a quantile of their own; of fewer it follows
 from their rms by Student's distribution."""
 
+BORROWED = 2.0
+"""Independent samples of motion for which its residuals count in another regime with few samples:
+one reversal says little of the next."""
+
 LASTING = 0.5
 """Time for which residuals beyond a band stay there, relative to the correlation time of all."""
 
@@ -162,7 +166,7 @@ def calibrated(
         friction: Of the joints: where one was never at rest, dry friction may hold it.
     """
     n = residual.shape[1]
-    level, per_speed = np.full((len(REGIMES), n), np.nan), np.zeros(n)
+    level, per_speed, moving = np.full((len(REGIMES), n), np.nan), np.zeros(n), np.full(n, np.nan)
     left = np.sqrt(np.maximum(residual**2 - (DEVIATIONS * parameter) ** 2, 0.0))
     for j in range(n):
         for k in range(len(REGIMES)):
@@ -171,9 +175,9 @@ def calibrated(
             if count < 1.0:
                 continue
             v = np.abs(speed[own, j]) if k == MOVING else np.zeros(own.sum())
-            level[k, j], slope = _quantile(left[own, j], v, count)
+            level[k, j], slope = _quantile(left[own, j], v, count, moving[j])
             if k == MOVING:
-                per_speed[j] = slope
+                per_speed[j], moving[j] = slope, np.mean(left[own, j] ** 2)
     dry = friction.coulomb + np.maximum(friction.stiction, 0.0)
     known = np.nanmax(np.where(np.isnan(level), 0.0, level), axis=0)
     for k in range(len(REGIMES)):
@@ -187,13 +191,14 @@ def independent(residual: Array, where: Array) -> float:
     return float(where.sum()) / correlation_time(np.where(where, residual, 0.0))
 
 
-def _quantile(left: Array, speed: Array, count: float) -> tuple[float, float]:
+def _quantile(left: Array, speed: Array, count: float, moving: float) -> tuple[float, float]:
     """Return level and growth per speed that hold `SHARE` of residuals `left`, shape (N,).
 
     Args:
         left: Magnitudes.
         speed: Of the joint, shape (N,).
         count: Number of independent ones among them.
+        moving: Mean square of those of motion; NaN where it is unknown.
     """
     fastest = float(speed.max())
 
@@ -201,8 +206,10 @@ def _quantile(left: Array, speed: Array, count: float) -> tuple[float, float]:
         relative = left / (1.0 + slope * speed)
         if count >= MANY:
             return float(np.quantile(relative, min(1.0, SHARE * (1.0 + LASTING / count))))
-        t = float(imported("scipy.stats").t.ppf(0.5 * (1.0 + SHARE), count))
-        return t * float(np.sqrt(np.mean(relative**2)))
+        borrowed = 0.0 if np.isnan(moving) else BORROWED
+        square = count * np.mean(relative**2) + borrowed * np.nan_to_num(moving)
+        t = float(imported("scipy.stats").t.ppf(0.5 * (1.0 + SHARE), count + borrowed))
+        return t * float(np.sqrt(square / (count + borrowed)))
 
     level = of(0.0)
     if count < MANY or fastest == 0.0:

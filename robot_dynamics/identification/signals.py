@@ -51,6 +51,15 @@ SLOPE_S = 0.01
 """Standard deviation of the Gaussian through which friction sees positions, s: the low-pass of the
 motion would blur starts and stops over far longer."""
 
+REST_S = 0.1
+"""Time without an encoder step from which a joint rests, s ..."""
+
+LONGER = 3
+"""... if it is this many times longer than those between the next steps: it does not creep."""
+
+FIRST_STEPS = 10
+"""Encoder steps from which the time of a start follows; four are the fewest."""
+
 MOST = 6000
 """Samples that a fit uses of one recording; of longer ones fewer per second."""
 
@@ -69,7 +78,7 @@ class Path(NamedTuple):
 
     Args:
         q: Positions, whose turning points no filter has rounded off, rad or m.
-        qd: Their slope; see `SLOPE_S`.
+        qd: Their slope; see `SLOPE_S` and `_with_rests`.
     """
 
     q: Array
@@ -274,7 +283,8 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
     # Without overshoot: efforts have steps
     raw = np.column_stack([np.interp(time, recorded, tau) for tau in recording.tau[index].T])
     qd = np.gradient(q, 1.0 / rate, axis=0)
-    slope = rate * _blurred(position, rate, order=1)
+    nearest = np.rint(np.interp(time, recorded, np.arange(len(index)))).astype(int)
+    slope = _with_rests(rate * _blurred(position, rate, order=1), recording.q[index][nearest], rate)
     if recording.qd is not None:
         velocity = CubicSpline(recorded, recording.qd[index])(time)
         measured = _both_ways(sos, velocity)
@@ -294,6 +304,58 @@ def _blurred(values: Array, rate: float, order: int) -> Array:
     width = max(1.0, SLOPE_S * rate)
     gaussian = imported("scipy.ndimage").gaussian_filter1d
     return np.asarray(gaussian(values, width, axis=0, order=order, mode="nearest"))
+
+
+def _with_rests(slope: Array, q: Array, rate: float) -> Array:
+    """Return slopes that are 0 at rest, and right where encoder steps hide starts and stops.
+
+    Args:
+        slope: Of blurred positions, shape (N, n).
+        q: Positions as recorded, shape (N, n).
+        rate: Samples per second.
+    """
+    found = slope.copy()
+    for x, v in zip(q.T, found.T, strict=True):
+        steps = np.concatenate([[-1], np.flatnonzero(np.diff(x)), [len(x) - 1]])
+        spans = np.diff(steps)
+        beside = np.maximum(np.append(spans[1:], 0), np.append(0, spans[:-1]))
+        for i in np.flatnonzero(spans >= np.maximum(REST_S * rate, LONGER * beside)):
+            first, end = steps[i] + 1, steps[i + 1] + 1
+            v[first:end] = 0.0
+            until = steps[min(i + 1 + FIRST_STEPS, len(steps) - 1)] + 1
+            since = steps[max(i - FIRST_STEPS, 0)] + 1
+            start = _start(x[first:until], rate)
+            v[end : first + len(start)] = 0.0
+            v[first : first + len(start)] += start
+            stop = -_start(x[since:end][::-1], rate)[::-1]
+            v[end - len(stop) : first] = 0.0
+            v[end - len(stop) : end] += stop
+    return found
+
+
+def _start(q: Array, rate: float) -> Array:
+    """Return velocities of a joint that starts from rest, up to its first encoder steps.
+
+    Bounded jerk moves it by c t^3. Where between two steps it rested is unknown: the part of a step
+    to the first one is that of ten for which the times of the steps are on a line over the cube
+    roots of the ways. Without enough steps in one direction the result is empty.
+    """
+    at = np.flatnonzero(np.diff(q))
+    jumps = np.diff(q)[at]
+    back = np.flatnonzero(jumps * jumps[:1] < 0.0)
+    at = at[: back[0]] if len(back) else at
+    if len(at) < 4:
+        return np.empty(0)
+    step, time = q[at[0] + 1] - q[0], (at + 0.5) / rate
+    ways = (0.5 * (q[at] + q[at + 1]) - q[0]) / step - 0.5 + np.linspace(0.05, 0.95, 10)[:, None]
+    roots = np.cbrt(ways)
+    off = roots - roots.mean(axis=1, keepdims=True)
+    pace = off @ time / np.sum(off**2, axis=1)
+    left = time - time.mean() - pace[:, None] * off
+    best = int(np.argmin(np.sum(left**2, axis=1)))
+    begin = time.mean() - pace[best] * roots[best].mean()
+    since = np.maximum(np.arange(at[-1] + 1) / rate - begin, 0.0)
+    return np.asarray(3.0 * step * since**2 / pace[best] ** 3)
 
 
 def _mean(values: Array, count: int) -> Array:

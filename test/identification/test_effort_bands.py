@@ -84,6 +84,19 @@ def test_a_joint_that_was_never_at_rest_may_be_held_by_its_dry_friction():
     assert level[AT_REST] == pytest.approx(level[MOVING] + 0.3)
 
 
+def test_a_single_reversal_is_judged_by_the_residuals_of_motion_too():
+    """Nine values of 1 where it reverses are one sample; of motion there are a thousand."""
+    noise = np.random.default_rng(0).normal(size=(1000, 1))
+    regime = np.full(noise.shape, MOVING)
+    regime[500:509] = REVERSING
+    still = np.zeros_like(noise)
+    levels = []
+    for size in (0.01, 1.0):
+        residual = np.where(regime == REVERSING, size, noise)
+        levels.append(calibrated(residual, still, regime, still, FRICTION).level[REVERSING, 0])
+    assert 2.0 < levels[0] < levels[1] < 4.0  # deviations of motion; its own say 0.1 and 12
+
+
 def test_bands_are_read_as_they_were_written(tmp_path):
     path, bands = tmp_path / "arm.yaml", found().bands
     write_parameters(path, ARM.urdf, Drives(found().friction, found().rotor_inertia, bands))

@@ -108,3 +108,21 @@ def test_friction_sees_stops_that_the_low_pass_blurs():
     )
     assert seen < 7e-4  # rad/s that steps of 1e-4 rad leave behind 10 ms
     assert seen < 0.5 * blurred
+
+
+def test_friction_sees_a_joint_rest_and_creep_through_encoder_steps():
+    step = 0.002
+    time = np.arange(0.0, 20.0, step)
+    s = np.clip((time % 4.0) / 2.0, 0.0, 1.0)
+    way = 0.3 * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+    q = np.column_stack([np.where((time // 4.0) % 2, 0.3 - way, way), 3e-4 * time])
+    recording = Recording(time, 1e-4 * np.round(q / 1e-4), None, q)
+    motion = signals(recording, thinned=False)
+    (path,) = motion.paths
+    true, time = np.gradient(q, step, axis=0)[: len(path.qd)], time[: len(path.qd)]
+    rests = (time % 4.0 > 2.1) & (time % 4.0 < 3.9)
+    np.testing.assert_array_equal(path.qd[rests, 0], 0.0)
+    starts = (time > 4.0) & (time < 4.12)  # the first step comes 55 ms after the start
+    error, slope = path.qd[starts, 0] - true[starts, 0], np.abs(true[starts, 0]).max()
+    assert np.sqrt(np.mean(error**2)) < 0.03 * slope
+    assert np.mean(path.qd[:, 1]) == pytest.approx(3e-4, rel=0.02)  # a step in 0.33 s is no rest
