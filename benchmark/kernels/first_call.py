@@ -2,6 +2,7 @@
 
     python -m benchmark.kernels.first_call URDF          prints one line of JSON
     python -m benchmark.kernels.first_call URDF --all    builds every kernel, and tells its memory
+    python -m benchmark.kernels.first_call URDF --imports prints where the time goes, ms
 
 The cache of compiled kernels is where $ROBOT_DYNAMICS_CACHE says.
 """
@@ -11,19 +12,28 @@ from __future__ import annotations
 import gc
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
 
 MiB = 2**20
+STARTED = "first call: started"
 
 
 def main(arguments: list[str]) -> None:
     """Import, read, compile, call, and print how long each took (s)."""
     path, build_all = arguments[0], "--all" in arguments
+    if "--imports" in arguments:
+        parts = {f"imports: {name}": s for name, s in modules(Path(path), 10).items()}
+        times = {name: s for name, s in measure(Path(path), 3).items() if "memory" not in name}
+        for name, seconds in {**times, **parts}.items():
+            print(f"{name:24}{1e3 * seconds:8.1f}")
+        return
+    print(STARTED, file=sys.stderr, flush=True)
     start = perf_counter()
     from robot_dynamics import Dynamics, read_urdf
 
@@ -85,6 +95,8 @@ def measure(path: Path, turns: int) -> dict[str, float]:
         it that is Python reading modules; "all kernels": seconds for every kernel, uncached;
         "memory" of all of them, first compiled, then as "memory cached" from disk.
     """
+    import tempfile
+
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as modules:
         with tempfile.TemporaryDirectory() as cache:
@@ -103,12 +115,14 @@ def modules(path: Path, turns: int) -> dict[str, float]:
 
     A module that a package alone needs, as NumPy needs those of C, counts as Python's.
     """
+    import tempfile
+
     least: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as cache:
         _run(path, made, cache)
         for _ in range(turns):
             process = _process(path, made, cache, python=("-X", "importtime"))
-            for line in process.stderr.splitlines():
+            for line in process.stderr.partition(STARTED)[2].splitlines():
                 words = line.replace("|", " ").split()
                 if line.startswith("import time:") and words[2].isdigit():
                     name, seconds = words[4], 1e-6 * float(words[2])
@@ -122,6 +136,8 @@ def modules(path: Path, turns: int) -> dict[str, float]:
 
 
 def _turn(path: Path, modules: str) -> dict[str, float]:
+    import tempfile
+
     with tempfile.TemporaryDirectory() as cache:
         cold, *again = (_run(path, modules, cache) for _ in range(5))
     with tempfile.TemporaryDirectory() as cache:
@@ -153,6 +169,8 @@ def _process(
         "PYTHONPYCACHEPREFIX": modules,
         "PYTHONDONTWRITEBYTECODE": "",  # where it is set, every process would compile all modules
     }
+    import subprocess
+
     command = [sys.executable, *python, "-m", "benchmark.kernels.first_call", str(path), *options]
     return subprocess.run(
         command,

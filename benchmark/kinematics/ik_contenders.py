@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,16 @@ class IkProblem:
         """The joints that move the frame."""
         return AxisChain.of(self.robot, self.frame)
 
+    def in_line(self) -> tuple[Array, Array]:
+        """Pose number 0 with joint 5 at 0, where wrists have their axes in line."""
+        q = self.q[:1].copy()
+        q[0, 4] = 0.0
+        R, p = _pose(self.robot, self.frame, self.chain.names, q)
+        return R[0].copy(), p[0].copy()
+
     def transform(self, k: int) -> Array:
         """Pose number k, shape (4, 4)."""
-        T = np.eye(4)
-        T[:3, :3], T[:3, 3] = self.R[k], self.p[k]
-        return T
+        return _transform(self.R[k], self.p[k])
 
     def reached(self, k: int, q: Any) -> bool:
         """Return whether positions reproduce pose number k within the limits."""
@@ -81,6 +87,12 @@ class IkProblem:
         near = np.abs(R[0] - self.R[k]).max() < REACHED and np.abs(p[0] - self.p[k]).max() < REACHED
         lower, upper = self.chain.lower - REACHED, self.chain.upper + REACHED
         return bool(near and (lower <= q).all() and (q <= upper).all())
+
+
+def _transform(R: Array, p: Array) -> Array:
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R, p
+    return T
 
 
 def _pose(robot: Robot, frame: str, names: tuple[str, ...], q: Array) -> tuple[Array, Array]:
@@ -107,7 +119,7 @@ def skew_shoulder_arm() -> Robot:
 def ours_all(problem: IkProblem) -> Mapping[str, Solve]:
     """One checked call for a pose or for all."""
     ik = InverseKinematics(problem.robot, problem.frame)
-    return {"one": ik, "many": ik}
+    return {"one": lambda R, p: partial(ik, R, p), "many": ik}
 
 
 def eaik_all(problem: IkProblem) -> Mapping[str, Solve]:
@@ -118,12 +130,10 @@ def eaik_all(problem: IkProblem) -> Mapping[str, Solve]:
     offsets = [chain.p[:1], np.diff(chain.p, axis=0), chain.tool.translation - chain.p[-1:]]
     arm = HPRobot(np.array(chain.h), np.vstack(offsets))
     back = chain.tool.rotation.T
-    T = np.tile(np.eye(4), (len(problem.R), 1, 1))
-    T[:, :3, :3], T[:, :3, 3] = problem.R @ back, problem.p
+    many = np.array([_transform(R @ back, p) for R, p in zip(problem.R, problem.p, strict=True)])
     return {
-        "one": lambda R, p: arm.IK(T[0]),
-        "few": lambda R, p: arm.IK(T[-1]),
-        "many": lambda R, p: arm.IK_batched(T, 1),
+        "one": lambda R, p: partial(arm.IK, _transform(R @ back, p)),
+        "many": lambda R, p: arm.IK_batched(many, 1),
     }
 
 
@@ -134,9 +144,8 @@ def ssik_all(problem: IkProblem) -> Mapping[str, Solve]:
     chain = problem.chain
     offsets = [chain.p[:1], np.diff(chain.p, axis=0), chain.tool.translation - chain.p[-1:]]
     arm = ssik.Manipulator.from_axes(chain.h, np.vstack(offsets))
-    T = problem.transform(0)
-    T[:3, :3] = T[:3, :3] @ chain.tool.rotation.T
-    return {"one": lambda R, p: arm.solve(T, respect_limits=False, enumerate_windings=False)}
+    solve = partial(arm.solve, respect_limits=False, enumerate_windings=False)
+    return {"one": lambda R, p: partial(solve, _transform(R @ chain.tool.rotation.T, p))}
 
 
 ALL_SOLUTIONS: Mapping[str, Callable[[IkProblem], Mapping[str, Solve]]] = {
@@ -144,7 +153,7 @@ ALL_SOLUTIONS: Mapping[str, Callable[[IkProblem], Mapping[str, Solve]]] = {
     "EAIK": eaik_all,
     "ssik": ssik_all,
 }
-"""Contenders that find all solutions, by name."""
+"""Contenders that find all solutions, by name: "one" prepares the call for a pose."""
 
 
 # -- one solution, searched -----------------------------------------------------------------------

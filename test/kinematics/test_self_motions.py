@@ -1,5 +1,6 @@
 """Self-motions: the named joint and its range, against the null space of the Jacobian."""
 
+import pickle
 import re
 
 import numpy as np
@@ -118,3 +119,25 @@ def test_a_wrist_next_to_being_in_line_has_no_self_motion():
     found = ik(*Dynamics(arm.robot).pose(q, arm.frame))
     assert found.valid.any(axis=1).all()
     assert set(found.self_motion[found.valid]) == {None}
+
+
+def test_texts_are_those_of_the_call_whenever_they_are_read():
+    """One special pose and a batch agree, also pickled and where the pose is overwritten."""
+    arm = SIX_JOINTS["ur5"]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    q = np.array([[0.3, -1.0, 1.2, 0.4, 0.0, 0.7], [0.3, -1.0, 1.2, 0.4, 0.8, 0.7]])
+    R, p = Dynamics(arm.robot).pose(q, arm.frame)
+    p[1] *= 3.0  # out of reach
+    many = ik(R, p)
+    kept = pickle.loads(pickle.dumps(many))
+    for k, valid in enumerate(many.valid):
+        pose = R[k].copy(), p[k].copy()
+        for one in (ik(*pose), ik(pose[0].T.copy().T, pose[1]), ik(pose[0].tolist(), pose[1])):
+            pose[0][:], pose[1][:] = np.eye(3), 0.0
+            assert one.reason == many.reason[k] == kept.reason[k]
+            assert one.self_motion.tolist() == many.self_motion[k][valid].tolist()
+            assert one.self_motion.tolist() == kept.self_motion[k][valid].tolist()
+            assert one.reason is one.reason
+            np.testing.assert_array_equal(one.q, many.q[k][valid])
+            np.testing.assert_array_equal(one.within_limits, many.within_limits[k][valid])
+            pose[0][:], pose[1][:] = R[k], p[k]

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from robot_dynamics.foundation.lazy import imported
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Work = Callable[[int, int], int]
 """Does samples start to stop and returns how many it did, fewer if it had to give up."""
@@ -65,4 +70,8 @@ def run_blocks(work: Work, count: int, block: int, threads: int) -> int | None:
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
     """Return the helper threads of this process; a forked child has none of its parent's."""
-    return ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="robot_dynamics")
+    futures = imported("concurrent.futures")
+    pool: ThreadPoolExecutor = futures.ThreadPoolExecutor(
+        max(1, processors() - 1), thread_name_prefix="robot_dynamics"
+    )
+    return pool

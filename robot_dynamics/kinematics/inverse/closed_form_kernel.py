@@ -16,7 +16,7 @@ from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend, RowChoice, compile_program
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.lazy import cached_property
+from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.kinematics.inverse.axis_chain import (
     AxisChain,
     Displacement,
@@ -29,6 +29,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross,
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
+    Deferred,
     InverseSolutions,
     lever_of,
     reason_of,
@@ -98,6 +99,7 @@ class ClosedFormKernel:
         self.branches = tuple(_branch_name(way) for way in start)
         first = outside == 0
         self._joints = [[step.joint + first for step in way.steps] for way in start]
+        self._shared = functools.cache(self._in_common)
         self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
@@ -129,6 +131,9 @@ class ClosedFormKernel:
         """
         given = () if redundant is None else (redundant,)
         if free is None:
+            one = self._every(R[0], p[0], *(x[0] for x in given)) if len(R) == 1 else None
+            if one is not None:
+                return Branches(*(array[None] for array in one))
             return Branches(*self._usual(R, p, *given))
         return Branches(*self._at_free_angles(R, p, *given, free)[:-1])
 
@@ -142,19 +147,56 @@ class ClosedFormKernel:
         return levers
 
     def _first_of_its_kind(self, *pose: Any) -> InverseSolutions | None:
-        """Return the solutions of a usual pose that others reach than any pose before; or None."""
+        """Return the solutions of a pose that others reach than any pose before; or None.
+
+        They may be those of a special pose whose branches reach it exactly or miss it clearly.
+        """
         found = self._every(*pose)
-        if self._rows is None or found is None or found.regular.item() < 0.0:
+        if self._rows is None or found is None or found.regular.item() <= NO_ROTATION:
             return None
-        digits = np.where(found.residual <= REACHED, np.where(found.state == 1.0, 2, 1), 0)
+        usual, digits = found.regular.item() >= 0.0, []
+        for residual, state in zip(found.residual.tolist(), found.state.tolist(), strict=True):
+            if residual <= (REACHED if usual else POLISHED[0]):
+                digits.append(2 if state in (1.0, 3.0) else 1)
+            elif usual or (state < 2.0 and not residual < POLISHED[1]):
+                digits.append(0)
+            else:
+                return None
+        shared = self._shared(tuple(digits))
+        if usual:
+            self._rows.remember(digits, shared)
+            return self.entry(*pose)
+        rows: Any = [k for k, digit in enumerate(digits) if digit]
+        free = rows and max(found.state.tolist()) >= 2.0
+        if len(rows) in (0, len(digits)):
+            rows = slice(len(rows))  # quicker than numbers
+        given: list[Any] = [np.array(x, dtype=np.float64) for x in pose]
+        given += [None] * (3 - len(given)) + [NOT_TURNED]
+
+        def motions() -> Array:
+            self_motion = imported("robot_dynamics.kinematics.inverse.self_motion")
+            reached = np.array(digits) > 0
+            texts: list[Any] = self_motion.self_motions(
+                self, reached, [*given[:3], np.tile(NOT_TURNED, (len(digits), 1))]
+            )
+            return np.array(texts, dtype=object)[reached]
+
+        q, residual = found.q[rows], found.residual[rows]
+        why = None if len(q) else Deferred(lambda: self.reason(*given))
+        motion = Deferred(motions) if free else shared.motion
+        return InverseSolutions(q, shared.branch, residual, *shared[3:5], why, motion)
+
+    def _in_common(self, digits: tuple[int, ...]) -> InverseSolutions:
+        """Return what results have in common: 0, 1 and 2 are branches missed, reached, and within.
+
+        All results with these branches hold its arrays.
+        """
         names = tuple(name for name, k in zip(self.branches, digits, strict=True) if k)
-        inside = digits[digits > 0] == 2
+        inside = np.array([k == 2 for k in digits if k], dtype=bool)
         every, none = np.full(len(names), True), np.full(len(names), None)
-        for array in (inside, every, none):  # all results with these branches hold them
+        for array in (inside, every, none):
             array.setflags(write=False)
-        shared = InverseSolutions(none, names, none, inside, every, None, none)
-        self._rows.remember(digits.tolist(), shared)
-        return self.entry(*pose)
+        return InverseSolutions(none, names, none, inside, every, None, none)
 
     @cached_property
     def _usual(self) -> Any:

@@ -36,7 +36,7 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     unusual,
 )
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
-from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
+from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, Deferred, InverseSolutions
 from robot_dynamics.kinematics.inverse.numeric_inverse import (
     POLISHED,
     NumericSolver,
@@ -156,14 +156,15 @@ class InverseKinematics:
             ArgumentError: If an argument is not finite, `rotation` is no rotation matrix, or
                 `redundant` is missing or not asked for.
         """
-        if free == 0.0:
-            if redundant is None:
-                found = self._entry(rotation, position)
-            else:
-                found = self._entry(rotation, position, np.array([redundant]))
+        given: Any = () if redundant is None else (np.array([redundant]),)
+        found = self._entry(rotation, position, *given) if free == 0.0 else None
+        if found is not None:
+            return found
+        R, p, one = _checked_poses(rotation, position)
+        if one and free == 0.0 and not (R.base is rotation and p.base is position):
+            found = self._entry(R[0], p[0], *given)  # of arrays in the order of C, as it asks for
             if found is not None:
                 return found
-        R, p, one = _checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._closed is None:
             solutions = self._search(_nearest_rotations(R), p, start)
@@ -252,27 +253,30 @@ class InverseKinematics:
         if least <= NO_ROTATION:
             return self._solutions(closed, _nearest_rotations(R), p, given, free)
         q, residual, state, regular = found
-        reasons, texts = np.empty(len(R), object), np.empty(residual.shape, object)
+        N, shape = len(R), residual.shape
+        why: Any = np.empty(N, object)
+        motion: Any = np.empty(shape, object)
         if least <= SPECIAL:
-            rows = np.flatnonzero(regular == SPECIAL)
+            rows = (regular == SPECIAL).nonzero()[0]
             frees = np.tile(NOT_TURNED if angles is None else angles, (len(rows), 1))
             pose = [R[rows], p[rows], None if redundant is None else redundant[rows], frees]
             special = Branches(*(array[rows] for array in found))
-            reasons[rows], texts[rows] = self._special(closed, special, pose)
+            reasons, motions = self._special(closed, special, pose)
             q[rows], residual[rows], state[rows] = special[:3]
+            why, motion = _placed(N, rows, reasons), _placed(shape, rows, motions)
         valid = residual <= REACHED
         np.copyto(residual, np.nan, where=~valid)
         inside = valid & ((state == 1.0) | (state == 3.0))
-        return InverseSolutions(q, self.branches, residual, inside, valid, reasons, texts)
+        return InverseSolutions(q, self.branches, residual, inside, valid, why, motion)
 
     def _special(
         self, closed: ClosedFormKernel, found: Branches, pose: list[Any]
-    ) -> tuple[Array, Array]:
-        """Improve special poses; return why there is no solution (N,), and self-motions (N, s)."""
+    ) -> tuple[Callable[[], list[Any]], Callable[[], list[Any]]]:
+        """Improve N special poses; return functions that tell reasons and self-motions of each."""
         q, residual, state, _ = found
         self._polish(found, pose)
         frees = np.repeat(pose[3][:, None], q.shape[1], axis=1)
-        lost = np.nonzero((state >= 2.0) & ~(residual <= REACHED))
+        lost = ((state >= 2.0) & ~(residual <= REACHED)).nonzero()
         if lost[0].size:  # another point of the self-motion may reach the pose
             at, branch = lost
             R, p, given = pose[0][at], pose[1][at], None if pose[2] is None else pose[2][at]
@@ -281,16 +285,23 @@ class InverseKinematics:
             for array, better in zip(found[:3], closed(R, p, given, frees[lost])[:3], strict=True):
                 array[lost] = better[np.arange(len(at)), branch]
             self._polish(found, pose)
-        valid = residual <= REACHED
+        valid: Any = residual <= REACHED
         q[~valid] = np.nan
-        reasons, texts = np.empty(len(q), object), np.empty(valid.shape, object)
-        for row in range(len(q)):
-            one = [None if x is None else x[row] for x in pose]
-            if not valid[row].any():
-                reasons[row] = closed.reason(*one)
-            elif (state[row] >= 2.0).any():
-                texts[row] = self_motions(closed, valid[row], [*one[:3], frees[row]])
-        return reasons, texts
+        poses = [[None if x is None else x[row] for x in pose] for row in range(len(q))]
+
+        def reasons() -> list[Any]:
+            rows = zip(valid, poses, strict=True)
+            return [None if reached.any() else closed.reason(*one) for reached, one in rows]
+
+        def motions() -> list[Any]:
+            turn = valid.any(axis=1) & (state >= 2.0).any(axis=1)
+            rows = zip(turn, valid, poses, frees, strict=True)
+            return [
+                self_motions(closed, reached, [*one[:3], free]) if turns else [None] * len(free)
+                for turns, reached, one, free in rows
+            ]
+
+        return reasons, motions
 
     def _polish(self, found: Branches, pose: list[Any]) -> None:
         """Improve solutions that miss their pose by little."""
@@ -321,8 +332,8 @@ class InverseKinematics:
             residual=np.where(valid, residual[:, None], np.nan),
             within_limits=valid,
             valid=valid,
-            reason=reasons,
-            self_motion=np.full(valid.shape, None, dtype=object),
+            why=reasons,
+            motion=np.full(valid.shape, None, dtype=object),
         )
 
     def _remedy(self) -> str:
@@ -338,10 +349,21 @@ class InverseKinematics:
         return few if n < m else ""
 
 
+def _placed(shape: Any, rows: Array, texts: Callable[[], list[Any]]) -> Deferred:
+    """Return the texts of some rows, and None of the others, once they are asked for."""
+
+    def placed() -> Array:
+        array = np.empty(shape, object)
+        array[rows] = texts()
+        return array
+
+    return Deferred(placed)
+
+
 def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
     """Return rotation matrices (N, 3, 3), positions (N, 3), and True for a single pose."""
     try:
-        R, p = np.asarray(rotation, dtype=np.float64), np.asarray(position, dtype=np.float64)
+        R, p = (np.asarray(x, dtype=np.float64, order="C") for x in (rotation, position))
     except (TypeError, ValueError):
         raise ArgumentError("rotation and position must hold numbers") from None
     one = R.ndim == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,34 @@ FREE = 1e-14
 double root is known to half of all digits."""
 
 
-class InverseSolutions(NamedTuple):
+class Deferred:
+    """A text, or an array of them, that a function finds when it is first asked for."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self._find: Callable[[], Any] | None = find
+        self._found: Any = None
+
+    def __call__(self) -> Any:
+        """Return what is found, always the same object."""
+        find = self._find
+        if find is not None:
+            self._found, self._find = find(), None
+        return self._found
+
+
+class _Fields(NamedTuple):
+    q: Array
+    branch: tuple[str, ...]
+    residual: Array
+    within_limits: Array
+    valid: Array
+    why: Any
+    motion: Any
+
+
+class InverseSolutions(_Fields):
     """Joint positions that bring a frame to a pose; for N poses every array has a leading N.
 
     Flags of one pose may be shared with other results, and cannot be written to then.
@@ -32,30 +60,40 @@ class InverseSolutions(NamedTuple):
             selected axis, rad. NaN where q is.
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
-        reason: Why there is no solution, None where there is one; shape () or (N,), text.
-        self_motion: At a degenerate pose, which joint may move, how far, others following; the row
-            is one point of that self-motion, which the argument `free` selects. None elsewhere.
+        why: `reason`, or a `Deferred` one.
+        motion: `self_motion`, or a `Deferred` one.
     """
 
-    q: Array
-    branch: tuple[str, ...]
-    residual: Array
-    within_limits: Array
-    valid: Array
-    reason: Any
-    self_motion: Array
+    __slots__ = ()
+
+    @property
+    def reason(self) -> Any:
+        """Why there is no solution, None where there is one; shape () or (N,), text."""
+        return self.why() if isinstance(self.why, Deferred) else self.why
+
+    @property
+    def self_motion(self) -> Array:
+        """At a degenerate pose, which joint may move, how far, others following; None elsewhere.
+
+        The row is one point of that self-motion, which the argument `free` selects.
+        """
+        found: Array = self.motion() if isinstance(self.motion, Deferred) else self.motion
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InverseSolutions, (*self[:5], self.reason, self.self_motion)
 
     def one(self) -> InverseSolutions:
         """Return the solutions of the only pose of N = 1."""
-        rows = np.flatnonzero(self.valid[0])
+        rows = self.valid[0].nonzero()[0]
         return InverseSolutions(
-            q=self.q[0, rows],
-            branch=tuple(self.branch[k] for k in rows),
-            residual=self.residual[0, rows],
-            within_limits=self.within_limits[0, rows],
-            valid=self.valid[0, rows],
-            reason=self.reason[0],
-            self_motion=self.self_motion[0, rows],
+            self.q[0, rows],
+            tuple([self.branch[k] for k in rows.tolist()]),
+            self.residual[0, rows],
+            self.within_limits[0, rows],
+            self.valid[0, rows],
+            Deferred(lambda: self.reason[0]),
+            Deferred(lambda: self.self_motion[0, rows]),
         )
 
 

@@ -1,8 +1,9 @@
-"""`urdf_parser_py`, without the YAML reader that it imports to print robots."""
+"""`urdf_parser_py`, without the modules that it imports to print robots."""
 
 from robot_dynamics.foundation.lazy import postpone
 
 postpone("yaml")
+postpone("xml.dom.minidom")
 
 from urdf_parser_py.urdf import URDF  # noqa: E402
 
