@@ -122,7 +122,7 @@ class FrictionInput:
             publishers = publishers_of(node, [self._topic])
             self.friction.follow(self._reader.scale(msg, publishers))
         except RobotDynamicsError as error:
-            node.throttled_log.warn(SCALE_TOPIC, f"{error}; the message is ignored")
+            node.throttled_log.warn(SCALE_TOPIC, error)
             return
         self._came, self._at = True, monotonic()
 
