@@ -28,6 +28,7 @@ from robot_dynamics.nodes.runtime.drive_parameters import (
     FrictionParameters,
     RotorParameters,
 )
+from robot_dynamics.nodes.runtime.friction_input import FrictionScaleParameters
 from robot_dynamics.nodes.runtime.online_model import ObserverParameters, PayloadParameters
 from robot_dynamics.nodes.runtime.robot_description import JointLimitParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
@@ -38,6 +39,7 @@ PAGE = Path(__file__).with_name("nodes.md")
 
 DRIVES = (("friction.<joint>", FrictionParameters), ("rotor.<joint>", RotorParameters))
 MODEL = (("payload", PayloadParameters), *DRIVES)
+FOLLOWING = (*MODEL, ("friction_scale", FrictionScaleParameters))
 
 NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     "simulator_node": (("", SimulatorParameters), *DRIVES),
@@ -45,7 +47,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
         ("", FeedforwardParameters),
         ("constraints", Constraints),
         ("constraints.<joint>", JointConstraints),
-        *MODEL,
+        *FOLLOWING,
     ),
     "controller_node": (
         ("", ControllerParameters),
@@ -54,7 +56,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
         ("limits.<joint>", LimitParameters),
         ("bands.<joint>", BandParameters),
         ("task", TaskParameters),
-        *MODEL,
+        *FOLLOWING,
     ),
     "trajectory_node": (("", TrajectoryParameters),),
     "viewer_node": (("", ViewerParameters),),

@@ -13,6 +13,7 @@ the friction of its last direction. `slipped` moves them on, and `FrictionMemory
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -47,6 +48,9 @@ HELD = 0.9
 
 ELEMENTS = 3
 """Elements of friction with memory, in parallel."""
+
+MOST_LOAD = 0.9
+"""Largest sliding friction per transmitted effort of friction that is scaled."""
 
 RIGID = 1e-9
 """Least distance of sliding within which an element slips, over its slip distance."""
@@ -289,6 +293,21 @@ class Friction:
         """Return whether friction of any joint depends on load or direction."""
         return bool((self.load + np.abs(self.offset)).any())
 
+    def scaled(self, dry: Array, viscous: Array) -> Friction:
+        """Return friction with its dry and viscous parts multiplied, shape (n,) each, positive.
+
+        A loop may call it in every cycle: nothing is checked again.
+        """
+        scaled = copy(self)
+        for name, values in (
+            ("viscous", viscous * self.viscous),
+            ("coulomb", dry * self.coulomb),
+            ("stiction", dry * self.stiction),
+            ("load", np.minimum(dry * self.load, MOST_LOAD)),
+        ):
+            object.__setattr__(scaled, name, frozen(values))
+        return scaled
+
     def resistance(self, qd: Array) -> Array:
         """Return dry friction while sliding at qd without load, shape (n,), never negative."""
         return np.asarray(self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2)))
@@ -402,5 +421,5 @@ class FrictionMemory:
 
     def fits(self, friction: Friction) -> bool:
         """Return whether another friction has the same elements, such as one that warmed up."""
-        pairs = zip(self.friction.elements, friction.elements, strict=True)
-        return all(np.array_equal(*pair) for pair in pairs)
+        ours, theirs = self.friction.elements, friction.elements
+        return ours is theirs or all(map(np.array_equal, ours, theirs))

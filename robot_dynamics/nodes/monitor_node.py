@@ -28,6 +28,7 @@ from robot_dynamics.nodes.ros.messages import JointReader, StampCheck
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import BandParameters
+from robot_dynamics.nodes.runtime.friction_input import SCALE_TOPIC, scale_msg
 from robot_dynamics.nodes.runtime.online_model import (
     ModelParameters,
     ObserverParameters,
@@ -41,6 +42,9 @@ from robot_dynamics.trajectory.motion_limits import unit_of
 
 STATES_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Depth for all states between two cycles at 1 kHz and more: the filter needs every state."""
+
+SCALE_PERIOD_S = 1.0
+"""Period of publishing the friction that is tracked, s."""
 
 MAX_GAP_S = 1.0
 """Longest time between two states over which residuals are evaluated, s."""
@@ -115,6 +119,8 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_states, STATES_QOS
         )
+        self._scales = self.create_publisher(JointState, SCALE_TOPIC, TRAJECTORY_QOS)
+        self.every(SCALE_PERIOD_S, self._publish_scale)
         self.create_service(Trigger, "~/estimate_payload", self._on_estimate)
 
     def _restart(self, robot: Robot) -> None:
@@ -207,6 +213,12 @@ class MonitorNode(RobotNode[MonitorParameters]):
             self._estimate.update(model, motion, dt)
 
     # -- in the executor's thread ---------------------------------------------------------------
+
+    def _publish_scale(self) -> None:
+        """Publish the friction that is tracked, for the nodes that follow it."""
+        if self.active and self.parameters.track_friction and self._motion.settled:
+            stamp = self.get_clock().now().to_msg()
+            self._scales.publish(scale_msg(self.robot.joint_names, self._friction.value, stamp))
 
     def _on_estimate(
         self, _request: Trigger.Request, response: Trigger.Response

@@ -7,8 +7,6 @@ band of the model can explain: others come from contacts and loads. Inertias nev
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from robot_dynamics.control.friction import Friction
@@ -111,11 +109,4 @@ class FrictionScale:
 
     def on(self, friction: Friction) -> Friction:
         """Return friction with the present states."""
-        dry, viscous = self.value.T
-        return replace(
-            friction,
-            viscous=viscous * friction.viscous,
-            coulomb=dry * friction.coulomb,
-            stiction=dry * friction.stiction,
-            load=np.minimum(dry * friction.load, 0.9),
-        )
+        return friction.scaled(*self.value.T)

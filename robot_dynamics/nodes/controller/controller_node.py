@@ -60,6 +60,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
+from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -136,7 +137,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         )
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
         self.states = DirectReader("joint_states", names, ("position", "velocity"))
-        self.arm = OnlineModel(self, self.tuning.model(model), self._pose)
+        self.arm = OnlineModel(self, self.tuning.model(model), self._pose, FrictionInput(self))
         self._collision = self.group(
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
         )
@@ -227,6 +228,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self._end(0.0)
         self.report.at_work = False
         super().deactivate()
+        self.arm.forget()
 
     def _effort_at_rest(self) -> Array | None:
         """Wait for rest and return the effort that holds the arm without feedback, shape (n,).

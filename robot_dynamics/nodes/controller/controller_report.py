@@ -250,7 +250,6 @@ class ControllerReport:
             q_d, q = node.reference.position, node.states.position
             errors = position_error(q_d, q, node.arm.base.continuous).tolist()
             error = dict(zip(names, errors, strict=True))
-        load = node.arm.load.describe()
         cycles = zip(names, node.saturated.tolist(), strict=True)
         return {
             "mode": node.parameters.mode,
@@ -265,7 +264,7 @@ class ControllerReport:
             "actuator_space": node.parameters.actuator_space,
             "order of effort_command": node.output[0],
             "compensate_gravity": node.parameters.compensate_gravity,
-            **{name: load[name] for name in ("gravity", "payload")},
+            **{name: x for name, x in node.arm.describe().items() if name != "wrench"},
         }
 
     def _external(self) -> Mapping[str, object]:

@@ -51,7 +51,7 @@ class DesiredMotion:
 
     def efforts_of(self, state: State) -> Array:
         """Return efforts under the load at the end of its ramp, shape as the state's, N m or N."""
-        return self._arm.load.target(self._arm.base).feedforward(*state)
+        return self._arm.load.target(self._arm.settled).feedforward(*state)
 
     def rows_at(self, state: State, now: float) -> Array:
         """Return position, velocity and effort of a state, shape (3, n); do not modify them.
@@ -114,7 +114,7 @@ class WrenchInput:
         try:
             wrench, pose = wrench_from_msg(msg), load.pose(msg.header.frame_id, q)
             here = Trajectory.hold(self._node.robot.joint_names, q)
-            arm.check_load(load.exerting(arm.base, wrench, pose), here)
+            arm.check_load(load.exerting(arm.settled, wrench, pose), here)
             load.exert(wrench, pose)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("wrench", f"wrench refused: {error}")

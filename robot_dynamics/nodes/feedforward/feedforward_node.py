@@ -42,6 +42,7 @@ from robot_dynamics.nodes.ros.messages import (
     waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -75,7 +76,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         no_feedback = Gains(np.zeros(n), np.zeros(n))
         self._follower: Follower | None = None
         model = Model(Dynamics(robot, self.parameters.formulation), no_feedback)
-        self.arm = OnlineModel(self, model, self._motion_ahead)
+        self.arm = OnlineModel(self, model, self._motion_ahead, FrictionInput(self))
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
@@ -134,6 +135,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if self._trajectories is not None:
             self.destroy_subscription(self._trajectories)
             self._trajectories = None
+        self.arm.forget()
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""
@@ -307,7 +309,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             "compensate_gravity": parameters.compensate_gravity,
             "compensate_friction": parameters.compensate_friction,
             "compensate_rotor_inertia": parameters.compensate_rotor_inertia,
-            **self.arm.load.describe(),
+            **self.arm.describe(),
         }
 
     def faults(self) -> Sequence[Fault]:

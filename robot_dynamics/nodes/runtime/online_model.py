@@ -6,7 +6,7 @@ inputs of kernels that are already compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -37,6 +37,7 @@ from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.base_input import BaseInput
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
+from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
@@ -168,6 +169,7 @@ class OnlineModel:
         node: Node with the parameters and topics.
         model: Equations and gains; the parameters set its terms and load.
         motion: Returns the motion from now on that a new load must permit; None if unknown.
+        scale: Friction that is tracked; by default none is.
 
     Attributes:
         at: Returns the model at a steady time, s; the same object while nothing changes.
@@ -180,8 +182,9 @@ class OnlineModel:
         node: RobotNode[ModelParameters],
         model: Model,
         motion: Callable[[], Trajectory | None] = lambda: None,
+        scale: FrictionInput | None = None,
     ) -> None:
-        self._node, self._motion = node, motion
+        self._node, self._motion, self._scale = node, motion, scale
         self.prepare: Callable[[Model, str | None], None] = lambda model, endpoint: None
         self._drives = DriveParameters(node, self.change_friction, self.change_terms)
         self._moving: BaseInput | None = None
@@ -219,6 +222,11 @@ class OnlineModel:
         self._replace(model, self.load)
 
     @property
+    def settled(self) -> Model:
+        """The model without load, with the friction that it moves to."""
+        return self.base if self._scale is None else self._scale.friction.target(self.base)
+
+    @property
     def load(self) -> Load:
         """Load of the arm: payload, wrench and gravity."""
         return self._present[1]
@@ -226,17 +234,25 @@ class OnlineModel:
     def _replace(self, base: Model, load: Load) -> None:
         """Replace model and load at once, as another thread may ask for both."""
         self._present = base, load
-        self.at = partial(load.on if self._moving is None else self._on_moving_base, base)
+        plain = self._moving is None and self._scale is None
+        self.at = partial(load.on if plain else self._with_inputs, base)
 
     @property
     def inputs(self) -> list[LoopSubscriber]:
         """Subscribers that a loop reads before it calls `at`."""
         return [] if self._moving is None else [self._moving.source]
 
-    def _on_moving_base(self, model: Model, now: float) -> Model:
-        """Return the model with load and motion of the base; the same object until they change."""
-        assert self._moving is not None
-        loaded, base = self.load.on(model, now), self._moving.estimate.at(now)
+    def _with_inputs(self, model: Model, now: float) -> Model:
+        """Return the model with friction, load and motion of the base of now.
+
+        The same object until one of them changes.
+        """
+        if self._scale is not None:
+            model = self._scale.friction.on(model, now)
+        loaded = self.load.on(model, now)
+        if self._moving is None:
+            return loaded
+        base = self._moving.estimate.at(now)
         last = self._moved
         if loaded is last[0] and base is last[1]:
             return last[2]
@@ -278,15 +294,25 @@ class OnlineModel:
 
     def faults(self) -> list[Fault]:
         """Return the faults of the model's inputs."""
+        found = [] if self._scale is None else self._scale.faults()
         if self._moving is not None:
-            return self._moving.faults()
+            return found + self._moving.faults()
         if not self._node.parameters.gravity_from_imu:
-            return []
+            return found
         age = monotonic() - max(self._imu_at, self._imu_since)
         if age < IMU_TIMEOUT_S:
-            return []
+            return found
         kept = "its last direction" if self._imu_at else "the direction of the parameter"
-        return [Fault(Level.STALE, f"no imu for {age:.1f} s; gravity keeps {kept}")]
+        return [*found, Fault(Level.STALE, f"no imu for {age:.1f} s; gravity keeps {kept}")]
+
+    def describe(self) -> Mapping[str, object]:
+        """Return load and scale of friction, for diagnostics."""
+        return {**self.load.describe(), **({} if self._scale is None else self._scale.values())}
+
+    def forget(self) -> None:
+        """Return to the friction of the model, once the loop has ended."""
+        if self._scale is not None:
+            self._scale.forget()
 
     # -- parameters -------------------------------------------------------------------------
 
@@ -362,7 +388,7 @@ class OnlineModel:
         if self._begun and payload.mass:
             body = Inertia.from_com(payload.mass, *_com_and_inertia(payload))
             try:
-                self.check_load(self.load.bearing(self.base, body, payload.frame))
+                self.check_load(self.load.bearing(self.settled, body, payload.frame))
             except ArgumentError as error:
                 raise ArgumentError(f"payload of {payload.mass:g} kg: {error}") from None
 
@@ -374,7 +400,7 @@ class OnlineModel:
         """
         motion = motion or self._motion()
         if motion is not None:
-            check_load(self.load.target(self.base), after, motion)
+            check_load(self.load.target(self.settled), after, motion)
 
     def _carry(self, payload: PayloadParameters) -> None:
         """Set the payload; compiles only if another link carries it."""

@@ -30,6 +30,10 @@ class Arm:
         for ramp in (self.load.payload, self.load.gravity, self.load.wrench):
             ramp.duration = RAMP_S
 
+    @property
+    def settled(self):
+        return self.base
+
     def at(self, now):
         return self.load.on(self.base, now)
 
