@@ -85,7 +85,7 @@ class HandStructure:
         if friction.is_uneven or friction.stiction.any() or friction.remembers:
             raise ArgumentError(
                 "a compiled law in task space compensates viscous and Coulomb friction alone; "
-                "leave the other terms out of the model"
+                "leave stiction, load, offset and memory out of the friction"
             )
         fixed = _inputs(model, task)
         own = {k: tuple(fixed[k].tolist()) for k in ("selection", "held", "free_axis")}
