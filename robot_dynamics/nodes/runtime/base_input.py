@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from time import monotonic
 from typing import Any
@@ -18,7 +19,7 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import measured_force
 from robot_dynamics.nodes.ros.messages import StampCheck, nanoseconds
-from robot_dynamics.nodes.ros.topics import STATE_QOS
+from robot_dynamics.nodes.ros.topics import STATE_QOS, publishers_of, undiscovered
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 WATCH_PERIOD_S = 0.1
@@ -49,7 +50,8 @@ class BaseInput:
         self._topic: str = parameters.base_motion
         self.estimate = BaseEstimate(gravity, parameters.base_filter, parameters.base_timeout)
         self._stamps = StampCheck(self._topic, node.get_logger().warning)
-        self._begun, self._still = monotonic(), False
+        self._begun, self._logged = monotonic(), ""
+        self._allowed, self._rivals = 1, ""
         kind, take = Imu, self._take_imu
         if self._topic == "odom":
             try:
@@ -60,9 +62,13 @@ class BaseInput:
                 ) from None
         self._take: Callable[[Any, float, float], None] = take
         self.source = node.create_loop_subscriber(kind, self._topic, self._on_message, STATE_QOS)
+        count = partial(node.count_publishers, self._topic)  # Humble counts no others
+        self._publishers = getattr(self.source.handle, "get_publisher_count", count)
         node.every(WATCH_PERIOD_S, self._watch)
 
     def _on_message(self, msg: Any) -> None:
+        if self._publishers() > self._allowed:
+            return
         now = monotonic()
         try:
             self._take(msg, self._measured_at(msg, now), now)
@@ -93,26 +99,40 @@ class BaseInput:
         v = np.array([getattr(x, a) for x in (twist.linear, twist.angular) for a in "xyz"])
         self.estimate.odometry(quaternion, v, stamp, now)
 
+    def _look_for_rivals(self) -> None:
+        """Find several nodes that publish: of them none is followed.
+
+        A driver that ends without a word counts for a while; a new one of its name is followed.
+        """
+        self._allowed, self._rivals, count = 1, "", self._publishers()
+        if count > 1 and not undiscovered(self._node, self.source.topic):
+            publishers = publishers_of(self._node, [self.source.topic])
+            if len(names := sorted(set(publishers))) > 1:
+                self._rivals, self._begun = " and ".join(names), monotonic()
+            elif len(publishers) >= count:
+                self._allowed = count
+
     def _missing(self) -> str:
-        """Return that no measurement comes, in words; an empty text if one does."""
+        """Return that no measurement counts, in words; an empty text if one does."""
         estimate, now = self.estimate, monotonic()
+        last = "in the last known direction" if estimate.received else "as the robot has it"
+        still = f"the base counts as still, under gravity {last}"
+        if self._rivals:
+            return f"{self._topic} is published by {self._rivals}; {still}, until one is left"
         if not estimate.stale(now) or now - self._begun < estimate.timeout:
             return ""
-        kept = "in the last known direction" if estimate.received else "as the robot has it"
-        return (
-            f"no {self._topic} for {estimate.timeout:g} s; the base counts as still, "
-            f"under gravity {kept}"
-        )
+        return f"no {self._topic} for {estimate.timeout:g} s; {still}"
 
     def _watch(self) -> None:
-        """Log once when measurements stop, and once when they return."""
+        """Log once when measurements stop or are ignored, and once when they count again."""
+        self._look_for_rivals()
         if not self._node.active:  # its loop reads no messages
-            self._begun, self._still = monotonic(), False
+            self._begun, self._logged = monotonic(), ""
             return
         missing, log = self._missing(), self._node.get_logger()
-        if bool(missing) is self._still:
+        if missing == self._logged:
             return
-        self._still = bool(missing)
+        self._logged = missing
         if missing:
             log.warning(missing)
         else:
