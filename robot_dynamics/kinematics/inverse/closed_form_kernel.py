@@ -29,8 +29,8 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross,
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
+    Deferred,
     InverseSolutions,
-    Told,
     lever_of,
     reason_of,
 )
@@ -182,8 +182,8 @@ class ClosedFormKernel:
             return np.array(texts, dtype=object)[reached]
 
         q, residual = found.q[rows], found.residual[rows]
-        why = None if len(q) else Told(lambda: self.reason(*given))
-        motion = Told(motions) if free else shared.motion
+        why = None if len(q) else Deferred(lambda: self.reason(*given))
+        motion = Deferred(motions) if free else shared.motion
         return InverseSolutions(q, shared.branch, residual, *shared[3:5], why, motion)
 
     def _in_common(self, digits: tuple[int, ...]) -> InverseSolutions:

@@ -36,7 +36,7 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     unusual,
 )
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
-from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions, Told
+from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, Deferred, InverseSolutions
 from robot_dynamics.kinematics.inverse.numeric_inverse import (
     POLISHED,
     NumericSolver,
@@ -349,7 +349,7 @@ class InverseKinematics:
         return few if n < m else ""
 
 
-def _placed(shape: Any, rows: Array, texts: Callable[[], list[Any]]) -> Told:
+def _placed(shape: Any, rows: Array, texts: Callable[[], list[Any]]) -> Deferred:
     """Return the texts of some rows, and None of the others, once they are asked for."""
 
     def placed() -> Array:
@@ -357,7 +357,7 @@ def _placed(shape: Any, rows: Array, texts: Callable[[], list[Any]]) -> Told:
         array[rows] = texts()
         return array
 
-    return Told(placed)
+    return Deferred(placed)
 
 
 def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:

@@ -18,7 +18,7 @@ FREE = 1e-14
 double root is known to half of all digits."""
 
 
-class Told:
+class Deferred:
     """A text, or an array of them, that a function finds when it is first asked for."""
 
     __slots__ = ("_find", "_found")
@@ -60,8 +60,8 @@ class InverseSolutions(_Fields):
             selected axis, rad. NaN where q is.
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
-        why: `reason`, or a `Told` one.
-        motion: `self_motion`, or a `Told` one.
+        why: `reason`, or a `Deferred` one.
+        motion: `self_motion`, or a `Deferred` one.
     """
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class InverseSolutions(_Fields):
     @property
     def reason(self) -> Any:
         """Why there is no solution, None where there is one; shape () or (N,), text."""
-        return self.why() if isinstance(self.why, Told) else self.why
+        return self.why() if isinstance(self.why, Deferred) else self.why
 
     @property
     def self_motion(self) -> Array:
@@ -77,7 +77,7 @@ class InverseSolutions(_Fields):
 
         The row is one point of that self-motion, which the argument `free` selects.
         """
-        found: Array = self.motion() if isinstance(self.motion, Told) else self.motion
+        found: Array = self.motion() if isinstance(self.motion, Deferred) else self.motion
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,8 +92,8 @@ class InverseSolutions(_Fields):
             self.residual[0, rows],
             self.within_limits[0, rows],
             self.valid[0, rows],
-            Told(lambda: self.reason[0]),
-            Told(lambda: self.self_motion[0, rows]),
+            Deferred(lambda: self.reason[0]),
+            Deferred(lambda: self.self_motion[0, rows]),
         )
 
 
