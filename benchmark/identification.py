@@ -221,10 +221,12 @@ def main() -> int:
         "",
         "Written by `python -m benchmark.identification`. Each robot is identified from the first "
         "70 % of its recording, and the last 30 % are predicted. Plain least squares have viscous "
-        "and Coulomb friction and an offset, on the same filtered signals; FIGAROH has the same "
-        "terms, weighted, with filters of its own; mujoco.sysid fits the bodies, within its "
-        "default bounds, damping and friction loss in 20 evaluations of its Jacobian. The last "
-        "30 % are in no fit, but had been looked at when the defaults of `identify` were chosen.",
+        "and Coulomb friction and an offset, on the same filtered signals. FIGAROH has the same "
+        "terms, weighted, with filters of its own, and keeps every tenth sample, which is few at "
+        "30 Hz. mujoco.sysid fits bodies within its default bounds, damping and friction loss to "
+        "`mj_inverse`, stopped after 20 evaluations, at which it had not converged on the UR10: "
+        "its figures are not its best. The last 30 % are in no fit, but had been looked at when "
+        "the defaults of `identify` were chosen.",
         "",
     ]
     for case in cases(folder):
