@@ -275,5 +275,5 @@ def errors_while_followed(follows, duration=60.0, dt=2e-3):
 
 @pytest.mark.thorough
 def test_a_cold_arm_tracks_better_where_its_friction_is_followed():
-    # 7 to 13 times within 90 s; joints whose band hides the change for a minute are later
+    # To a seventh and less within 90 s, of which this takes two thirds
     assert (errors_while_followed(True) < 0.5 * errors_while_followed(False)).all()
