@@ -200,6 +200,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._desired = self.reference.values[:2]  # written in place too
         self._history.forget()
         self.tuning.forget()
+        self.arm.forget()
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
@@ -228,7 +229,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self._end(0.0)
         self.report.at_work = False
         super().deactivate()
-        self.arm.forget()
 
     def _effort_at_rest(self) -> Array | None:
         """Wait for rest and return the effort that holds the arm without feedback, shape (n,).

@@ -122,6 +122,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
         self._forget()
+        self.arm.forget()
         self.start_task(self.tick, inputs=self.arm.inputs)
 
     def deactivate(self) -> None:
@@ -135,7 +136,6 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if self._trajectories is not None:
             self.destroy_subscription(self._trajectories)
             self._trajectories = None
-        self.arm.forget()
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""

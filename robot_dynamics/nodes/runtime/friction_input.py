@@ -104,7 +104,7 @@ class FrictionInput:
         node.create_subscription(JointState, SCALE_TOPIC, self._on_scale, TRAJECTORY_QOS)
 
     def forget(self) -> None:
-        """Return to the friction of the model, while no loop runs."""
+        """Return to the friction of the model, before the loop begins."""
         self.friction.forget()
         self._came, self._at = False, monotonic()
 
@@ -113,6 +113,8 @@ class FrictionInput:
         if not value.follow:
             self.friction.release()
             self._came = False
+        if not self._came:
+            self._at = monotonic()
 
     def _on_scale(self, msg: JointState) -> None:
         node = self._node

@@ -310,7 +310,7 @@ class OnlineModel:
         return {**self.load.describe(), **({} if self._scale is None else self._scale.values())}
 
     def forget(self) -> None:
-        """Return to the friction of the model, once the loop has ended."""
+        """Return to the friction of the model, before the loop begins."""
         if self._scale is not None:
             self._scale.forget()
 
