@@ -15,6 +15,9 @@ pytest.importorskip("llvmlite", reason="plants are compiled by llvmlite")
 ROUND_OFF = 1e-11
 """Relative: worst of 300 states of the Panda 2e-14; one wrong case of a joint gives 1e-3."""
 
+SLOPE_ROUND_OFF = 1e-7
+"""Where the stiffness of friction with memory is a quotient of differences over a way of 1e-9."""
+
 FRICTIONS = {
     "none": Friction.none,
     "dry": lambda n: Friction(np.full(n, 0.3), np.full(n, 2.0)),
@@ -49,6 +52,7 @@ def robot(request):
 @pytest.mark.parametrize("friction", FRICTIONS)
 def test_every_step_is_that_of_the_readable_plant(robot, friction):
     n, random = robot.dof, np.random.default_rng(1)
+    close = SLOPE_ROUND_OFF if friction == "memory" else ROUND_OFF
     options = {"stops": True, "friction": FRICTIONS[friction](n), "step": 1e-3}
     readable, compiled = Plant(robot, **options), CompiledPlant(robot, **options)
     lower, upper = (np.clip(x, -3.0, 3.0) for x in (robot.limits.lower, robot.limits.upper))
@@ -66,9 +70,11 @@ def test_every_step_is_that_of_the_readable_plant(robot, friction):
             compiled.step(tau)
             for name in ("q", "qd", "tau"):
                 ours, theirs = getattr(compiled, name), getattr(readable, name)
-                np.testing.assert_allclose(ours, theirs, rtol=ROUND_OFF, atol=ROUND_OFF)
+                np.testing.assert_allclose(ours, theirs, rtol=close, atol=close)
             # Divided by the time step
-            np.testing.assert_allclose(compiled.qdd, readable.qdd, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(
+                compiled.qdd, readable.qdd, rtol=1e3 * close, atol=1e3 * close
+            )
             assert compiled.saturated.tolist() == readable.saturated.tolist()
             assert compiled.time == readable.time
 
