@@ -9,6 +9,7 @@ import pytest
 
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Gains, Model, effort_limits
+from robot_dynamics.control.friction import MEASURED_JUMP, FrictionMemory
 from robot_dynamics.identification import Recording, identify
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
 from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
@@ -83,8 +84,10 @@ def test_a_monitor_of_an_identified_arm_sees_neither_misfit_nor_load(name, frame
     residuals = Residuals(limit, window=5.0, share=0.05, patience=2.0)
     load, looked = PayloadEstimate(frame, limit, memory=10.0), 0.0
     qd = np.gradient(last.q, last.time, axis=0) if last.qd is None else last.qd
+    way = FrictionMemory(found.friction, MEASURED_JUMP)
     for k, (t, *state) in enumerate(zip(last.time, last.q, qd, last.tau, strict=True)):
-        motion.feed(t, *state)
+        way.follow(state[0])
+        motion.feed(t, *state, way.direction)
         if motion.settled and k % 20 == 0:
             dt, looked = t - looked if looked else 0.0, t
             residuals.update(unexplained(model, motion).residual, dt)

@@ -35,7 +35,7 @@ class FilteredMotion:
         qd: Velocities, shape (n,).
         qdd: Accelerations, shape (n,).
         tau: Measured efforts, shape (n,), N m or N.
-        direction: Direction that friction remembers, shape (n,), -1 to 1.
+        direction: Direction that friction remembers, shape (n,), -1 to 1; None where it is not fed.
     """
 
     def __init__(self, cutoff: float, continuous: Array) -> None:
@@ -44,7 +44,8 @@ class FilteredMotion:
         self._turn = np.where(continuous, 2.0 * pi, 0.0)
         self._last: Array | None = None
         self.time = self._since = 0.0
-        self.q, self.qd, self.qdd, self.tau, self.direction = np.zeros((5, len(self._turn)))
+        self.q, self.qd, self.qdd, self.tau = np.zeros((4, len(self._turn)))
+        self.direction: Array | None = None
 
     @property
     def settled(self) -> bool:
@@ -69,12 +70,13 @@ class FilteredMotion:
             self._begin(time, values)
         elif time > self.time:
             self._advance(time, values, self._last)
+        self.direction = None if direction is None else self._stages[1, -1]
 
     def _begin(self, time: float, values: Array) -> None:
         q, qd, tau, direction = self._last = values
         self.time = self._since = time
         self._stages = np.array([[q, qd, np.zeros_like(qd), tau, direction]] * 2)
-        self.q, self.qd, self.qdd, self.tau, self.direction = self._stages[1]
+        self.q, self.qd, self.qdd, self.tau = self._stages[1, :-1]
 
     def _advance(self, time: float, values: Array, last: Array) -> None:
         dt = time - self.time
@@ -85,7 +87,7 @@ class FilteredMotion:
         first = self._stages[0] + share * (signal - self._stages[0])
         second = self._stages[1] + share * (first - self._stages[1])
         self._last, self._stages, self.time = values, np.array([first, second]), time
-        self.q, self.qd, self.qdd, self.tau, self.direction = second
+        self.q, self.qd, self.qdd, self.tau = second[:-1]
 
 
 class Unexplained(NamedTuple):
