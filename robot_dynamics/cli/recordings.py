@@ -83,15 +83,15 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def drives_of(arguments: argparse.Namespace, robot: Robot) -> Drives | None:
-    """Return friction and rotors of `--parameters` or of the file beside the URDF, or None."""
-    path = parameter_file(arguments.robot, arguments.parameters)
+def drives_of(source: str, given: Path | None, robot: Robot) -> Drives | None:
+    """Return friction and rotors of the file that is given or beside the URDF, or None."""
+    path = parameter_file(source, given)
     return None if path is None else read_parameters(path, robot)
 
 
-def parameter_file(robot: str, given: Path | None) -> Path | None:
+def parameter_file(source: str, given: Path | None) -> Path | None:
     """Return the file of `drives_of`: the one that is given, the one beside a URDF, or None."""
-    beside = Path(find_robot(robot)).with_suffix(".yaml")
+    beside = Path(find_robot(source)).with_suffix(".yaml")
     return given or (beside if beside.is_file() else None)
 
 

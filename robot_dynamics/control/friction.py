@@ -193,6 +193,23 @@ def slip_kernel() -> Callable[[Array, Array, Array], Array]:
     return partial(kernel, threads=1)
 
 
+def slipped_along(q: Array, slip: Array, elastic: Array) -> Array:
+    """Return the states of k elements along a path of M positions, shape (M, k).
+
+    Args:
+        q: Positions, shape (M, k), or (M, 1) for all elements.
+        slip: Slip distances, shape (k,).
+        elastic: Elastic parts, shape (k,).
+    """
+    z, part = np.zeros((len(slip), 1)), np.ascontiguousarray(elastic[:, None])
+    ways = np.diff(q, axis=0, prepend=q[:1])[..., None] / slip[:, None]
+    states, step = np.empty((len(q), len(slip))), slip_kernel()
+    for i, way in enumerate(ways):
+        z = step(z, way, part)
+        states[i] = z[:, 0]
+    return states
+
+
 @dataclass(frozen=True, eq=False)
 class Friction:
     """Friction of n joints; every field has shape (n,), or one number for all joints.

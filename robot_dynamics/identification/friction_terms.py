@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from robot_dynamics.control.friction import slip_distances, slip_kernel
+from robot_dynamics.control.friction import slip_distances, slipped_along
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.signals import Path, Signals
 
@@ -201,7 +201,7 @@ class FrictionColumns:
         key = (id(path), j, elements)
         if key not in self._remembered:
             slip, elastic = np.array(elements).T
-            self._remembered[key] = remembered(path.q @ self.drive[j], slip, elastic)
+            self._remembered[key] = slipped_along((path.q @ self.drive[j])[:, None], slip, elastic)
         return self._remembered[key]
 
     def _filtered(self, j: int, width: float, stribeck: float) -> Array:
@@ -211,23 +211,6 @@ class FrictionColumns:
             return np.asarray(fall * np.tanh(v / width))
 
         return self.motion.low_pass(column)
-
-
-def remembered(q: Array, slip: Array, elastic: Array) -> Array:
-    """Return the states of elements along a path of positions (M,), shape (M, k).
-
-    Args:
-        q: Positions.
-        slip: Slip distances, shape (k,).
-        elastic: Elastic parts, shape (k,).
-    """
-    z, part = np.zeros((len(slip), 1)), np.ascontiguousarray(elastic[:, None])
-    ways = np.diff(q, prepend=q[:1])[:, None, None] / slip[:, None]
-    states, step = np.empty((len(q), len(slip))), slip_kernel()
-    for i, way in enumerate(ways):
-        z = step(z, way, part)
-        states[i] = z[:, 0]
-    return states
 
 
 def static_shapes(speed: float) -> list[FrictionTerms]:

@@ -80,7 +80,7 @@ TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open bra
 
 
 WAY = {"slip": np.array([2e-3]), "slip_ratio": np.array([3.0]), "elastic": np.array([0.4])}
-"""What of friction with memory an export fixes."""
+"""Fields of friction with memory that an export fixes."""
 
 
 def robot_named(name):

@@ -152,7 +152,7 @@ def _controller(arguments: argparse.Namespace) -> int:
         *_payload(arguments, robot),
         arguments.bandwidth,
         _command(arguments),
-        drives_of(arguments, robot),
+        drives_of(arguments.robot, arguments.parameters, robot),
         arguments.frame,
         arguments.projector,
     )

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print mass, mass centre and inertia of the load."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
-    drives = drives_of(arguments, robot)
+    drives = drives_of(arguments.robot, arguments.parameters, robot)
     known = (Friction.of(robot),) if drives is None else (drives.friction, drives.rotor_inertia)
     model = EffortModel.of(robot, *known)
     frame = arguments.frame or only_tip(robot)

@@ -149,7 +149,8 @@ def _arm(
     arguments: argparse.Namespace, robot: Robot, base: Sine | Poses | None = None
 ) -> tuple[Model, Plant]:
     """Return the model of an arm and the plant, with identified friction if there is some."""
-    found, dynamics, real = drives_of(arguments, robot), Dynamics(robot), robot
+    found = drives_of(arguments.robot, arguments.parameters, robot)
+    dynamics, real = Dynamics(robot), robot
     friction = Friction.of(robot) if found is None else found.friction
     rotors = None if found is None else found.rotor_inertia
     if arguments.mass_error:

@@ -28,12 +28,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
 from robot_dynamics.cli.output import add_json, print_json, wide_console
-from robot_dynamics.cli.recordings import parameter_file
+from robot_dynamics.cli.recordings import drives_of
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
-from robot_dynamics.identification import read_parameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.simulation.base_motions import read_base_motion
@@ -262,9 +261,8 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
     gains, moves = str(options["gains"]), options["base_motion"]
-    given = options["parameters"]
-    file = parameter_file(str(options["robot"]), None if given is None else Path(str(given)))
-    drives = None if file is None else read_parameters(file, robot)
+    given = None if options["parameters"] is None else Path(str(options["parameters"]))
+    drives = drives_of(str(options["robot"]), given, robot)
     return StudyPlan(
         robot,
         runs=int(options["runs"]),

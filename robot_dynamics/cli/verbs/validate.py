@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict, and write the report if requested."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
-    drives = drives_of(arguments, robot)
+    drives = drives_of(arguments.robot, arguments.parameters, robot)
     recordings = read_recordings(arguments, robot)
     bands = None if drives is None else drives.bands
     with stages() as progress:

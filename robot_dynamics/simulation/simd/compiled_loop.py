@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.compiler.native.loop.loop_steps import Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
-from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionMemory, held
+from robot_dynamics.control.friction import ELEMENTS, Friction, held, slipped_along
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
@@ -286,10 +286,9 @@ def _directions(model: Model, q: Array, qd: Array) -> Array | None:
     """Return what a law compensates of the directions that friction remembers on a motion."""
     if model.friction is None or not model.friction.remembers:
         return None
-    memory, found = FrictionMemory(model.friction), np.empty_like(q)
-    for k, position in enumerate(q):
-        memory.follow(position)
-        found[k] = memory.direction
+    slip, elastic = (x.ravel() for x in model.friction.elements)
+    states = slipped_along(np.tile(q, ELEMENTS), slip, elastic)
+    found = states.reshape(len(q), ELEMENTS, -1).mean(axis=1)
     return np.asarray(held(found, qd, model.friction_width))
 
 

@@ -50,7 +50,7 @@ ROWS = ("q", "qd", "qdd", "effort")
 `hand_stages.HAND_ROWS` if there is a hand, and `plant_stages.BASE_SIZE` if the base moves."""
 
 KNOWN_BASES = ("motion", "still")
-"""What a law knows of a base that moves: its motion, or nothing, so that it takes it for still."""
+"""Knowledge of a base that moves: its motion, or none, so that a law takes the base for still."""
 
 AT_STOP = 1e-9
 """Distance from a position limit within which a joint lies at its stop, rad or m."""
