@@ -159,8 +159,8 @@ def test_each_fault_of_the_topic_has_one_line_and_the_arm_stands(topic, start, p
     with expect(f"no {topic} for {TIMEOUT} s; {LAST}"):
         peer.node.destroy_timer(timer)
     moved = np.abs([np.array(msg.position) - stands for msg in states[count:]]).max()
-    # rad: on a busy machine a gap between messages may explain a jump, and it was 0.014. A rival that
-    # is followed moves the arm by 0.04 and more
+    # rad: on a busy machine a gap between messages may explain a jump, and it was 0.014. A rival
+    # that is followed moves the arm by 0.04 and more
     assert moved < 0.02
     assert not any(node.log.count("ERROR") for node in nodes)
     rival.destroy_node()
