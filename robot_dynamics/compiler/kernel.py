@@ -27,8 +27,14 @@ class RowChoice(NamedTuple):
         fields: Output for each of its fields whose rows are copied.
         measure: Output of shape (s,): rows up to `limit` are returned.
         limit: The largest measure.
-        flag: Output of shape (s,), 1.0 in a row that is flagged.
-        verdict: Output of one entry; where it is negative the call is unusual.
+        flag: Output of shape (s,), 2.0 or more in a row that is flagged.
+        verdict: Output of one entry: zero or more in an ordinary call, `special` in one whose other
+            items differ, `improper` where the first input has to be repaired. Other negative
+            numbers leave the call to Python.
+        special: See `verdict`.
+        inputs: Field that holds the inputs of a special call, as bytes.
+        improper: See `verdict`.
+        repair: Kernel from the first input to the one that takes its place.
     """
 
     results: type
@@ -37,6 +43,10 @@ class RowChoice(NamedTuple):
     limit: float
     flag: str
     verdict: str
+    special: float
+    inputs: str
+    improper: float
+    repair: Kernel
 
 
 class ChosenRows(Protocol):
@@ -48,7 +58,7 @@ class ChosenRows(Protocol):
 
     function: Callable[..., Any]
 
-    def remember(self, digits: list[int], items: tuple[Any, ...]) -> None:
+    def remember(self, digits: list[int], special: bool, items: tuple[Any, ...]) -> None:
         """Set the items of results with a choice of rows; see `RowEntry.remember`."""
 
 

@@ -25,15 +25,15 @@ from robot_dynamics.kinematics.inverse.axis_chain import (
 )
 from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial
-from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross, dot
+from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
-    Deferred,
     InverseSolutions,
     lever_of,
     reason_of,
 )
+from robot_dynamics.kinematics.inverse.near_rotations import repaired, rotation_error
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
@@ -42,7 +42,11 @@ NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 EXACT = 1e-20
 """Square of an error that counts as round-off."""
 
-SPECIAL, NO_ROTATION = -1.0, -2.0
+SETTLED, SPECIAL, NO_ROTATION = -1.0, -2.0, -3.0
+"""Values of `Branches.regular`."""
+
+RECENT = 128
+"""Poses whose texts are kept once they are found."""
 
 
 class Branches(NamedTuple):
@@ -51,10 +55,12 @@ class Branches(NamedTuple):
     Attributes:
         q: Shape (s, n), rad or m; NaN where the residual is too large to be polished.
         residual: Distance from the pose, shape (s,).
-        state: Shape (s,): 1 within the limits, else 0; and 2 more where a joint is free.
+        state: Shape (s,): 2 within the limits, else 0; and 1 more where a joint is free.
         regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
-            them, 0 if some branches miss it; `SPECIAL` if a joint is free, a branch is inexact or
-            none reaches it; `NO_ROTATION` if the matrix is a rotation only approximately.
+            them, 0 if some branches miss it; `SETTLED` if none reaches it or a joint is free, but
+            all branches reach the pose exactly or miss it clearly, none that leaves a joint free;
+            `SPECIAL` if some branch is to be improved; `NO_ROTATION` if the matrix is a rotation
+            only approximately.
     """
 
     q: Array
@@ -99,7 +105,6 @@ class ClosedFormKernel:
         self.branches = tuple(_branch_name(way) for way in start)
         first = outside == 0
         self._joints = [[step.joint + first for step in way.steps] for way in start]
-        self._shared = functools.cache(self._in_common)
         self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
@@ -113,6 +118,10 @@ class ClosedFormKernel:
             limit=REACHED,
             flag="state",
             verdict="regular",
+            special=SETTLED,
+            inputs="pose",
+            improper=NO_ROTATION,
+            repair=self._repair,
         )
         rows = self._usual.row_entry(choice, "solutions(*pose)", text, self._first_of_its_kind)
         self._rows = rows
@@ -147,56 +156,51 @@ class ClosedFormKernel:
         return levers
 
     def _first_of_its_kind(self, *pose: Any) -> InverseSolutions | None:
-        """Return the solutions of a pose that others reach than any pose before; or None.
-
-        They may be those of a special pose whose branches reach it exactly or miss it clearly.
-        """
+        """Return the solutions of a pose that others reach than any pose before; or None."""
         found = self._every(*pose)
-        if self._rows is None or found is None or found.regular.item() <= NO_ROTATION:
+        if found is not None and found.regular.item() == NO_ROTATION:
+            found = self._every(self._repair(pose[0]), *pose[1:])
+        if self._rows is None or found is None or found.regular.item() < SETTLED:
             return None
-        usual, digits = found.regular.item() >= 0.0, []
-        for residual, state in zip(found.residual.tolist(), found.state.tolist(), strict=True):
-            if residual <= (REACHED if usual else POLISHED[0]):
-                digits.append(2 if state in (1.0, 3.0) else 1)
-            elif usual or (state < 2.0 and not residual < POLISHED[1]):
-                digits.append(0)
-            else:
-                return None
-        shared = self._shared(tuple(digits))
-        if usual:
-            self._rows.remember(digits, shared)
-            return self.entry(*pose)
-        rows: Any = [k for k, digit in enumerate(digits) if digit]
-        free = rows and max(found.state.tolist()) >= 2.0
-        if len(rows) in (0, len(digits)):
-            rows = slice(len(rows))  # quicker than numbers
-        given: list[Any] = [np.array(x, dtype=np.float64) for x in pose]
-        given += [None] * (3 - len(given)) + [NOT_TURNED]
+        reached, inside = found.residual <= REACHED, found.state >= 2.0
+        digits = np.where(reached, 1 + inside, 0).tolist()
+        settled = found.regular.item() == SETTLED
+        self._rows.remember(digits, settled, self._in_common(tuple(digits), settled))
+        return self.entry(*pose)
 
-        def motions() -> Array:
-            self_motion = imported("robot_dynamics.kinematics.inverse.self_motion")
-            reached = np.array(digits) > 0
-            texts: list[Any] = self_motion.self_motions(
-                self, reached, [*given[:3], np.tile(NOT_TURNED, (len(digits), 1))]
-            )
-            return np.array(texts, dtype=object)[reached]
+    def _in_common(self, digits: tuple[int, ...], settled: bool) -> InverseSolutions:
+        """Return what results have in common, whose arrays all of them hold.
 
-        q, residual = found.q[rows], found.residual[rows]
-        why = None if len(q) else Deferred(lambda: self.reason(*given))
-        motion = Deferred(motions) if free else shared.motion
-        return InverseSolutions(q, shared.branch, residual, *shared[3:5], why, motion)
-
-    def _in_common(self, digits: tuple[int, ...]) -> InverseSolutions:
-        """Return what results have in common: 0, 1 and 2 are branches missed, reached, and within.
-
-        All results with these branches hold its arrays.
+        Args:
+            digits: 0, 1 and 2 for branches missed, reached, and within the limits.
+            settled: Whether the poses are special: a joint is free, or no branch reaches them.
         """
+        reached = np.array(digits) > 0
         names = tuple(name for name, k in zip(self.branches, digits, strict=True) if k)
-        inside = np.array([k == 2 for k in digits if k], dtype=bool)
-        every, none = np.full(len(names), True), np.full(len(names), None)
-        for array in (inside, every, none):
-            array.setflags(write=False)
-        return InverseSolutions(none, names, none, inside, every, None, none)
+        inside, every = _fixed(np.array(digits)[reached] == 2), _fixed(np.full(len(names), True))
+        none = _fixed(np.full(len(names), None))
+
+        @functools.lru_cache(maxsize=RECENT)
+        def reason(pose: bytes) -> str:
+            return self.reason(*self._numbers(pose), NOT_TURNED)
+
+        @functools.lru_cache(maxsize=RECENT)
+        def motions(pose: bytes) -> Array:
+            self_motion = imported("robot_dynamics.kinematics.inverse.self_motion")
+            free = np.tile(NOT_TURNED, (len(digits), 1))
+            texts = self_motion.self_motions(self, reached, [*self._numbers(pose), free])
+            return _fixed(np.array(texts, dtype=object)[reached])
+
+        why, motion = (None, motions) if names else (reason, none)
+        if not settled:
+            why, motion = None, none
+        return InverseSolutions(none, names, none, inside, every, why, motion)
+
+    def _numbers(self, pose: bytes) -> tuple[Array, Array, Array | None]:
+        """Return rotation, position and redundant position, or None, of `InverseSolutions.pose`."""
+        numbers = np.frombuffer(pose)
+        given = numbers[12:] if len(numbers) > 12 else None
+        return numbers[:9].reshape(3, 3), numbers[9:12], given
 
     @cached_property
     def _usual(self) -> Any:
@@ -209,7 +213,7 @@ class ClosedFormKernel:
             del found["levers"]
             return found
 
-        return self._compiled("inverse_kinematics", equations, self._inputs)
+        return self._compiled("inverse_kinematics", equations, self._inputs, finite=True)
 
     @cached_property
     def _at_free_angles(self) -> Any:
@@ -217,8 +221,15 @@ class ClosedFormKernel:
         inputs = {**self._inputs, "free": (4,)}
         return self._compiled("inverse_kinematics_self_motion", self._equations_of_pose, inputs)
 
-    def _compiled(self, name: str, equations: Any, inputs: dict[str, tuple[int, ...]]) -> Any:
-        return self._compile(trace(name, equations, inputs))
+    @cached_property
+    def _repair(self) -> Any:
+        """Compile the rotation nearest to a matrix."""
+        return self._compiled("nearest_rotation", repaired, {"rotation": (3, 3)})
+
+    def _compiled(
+        self, name: str, equations: Any, inputs: dict[str, tuple[int, ...]], finite: bool = False
+    ) -> Any:
+        return self._compile(trace(name, equations, inputs), finite=finite)
 
     def ways(
         self, rotation: Array, position: Array, redundant: Array | None, free: Array
@@ -285,26 +296,29 @@ class ClosedFormKernel:
             rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
             residuals.append(residual)
             levers.append(list(map(lever_of, way.steps)))
-            turns.append(select(functools.reduce(minimum, levers[-1]), FREE, 2.0, 0.0))
+            turns.append(select(functools.reduce(minimum, levers[-1]), FREE, 1.0, 0.0))
             within.append(inside)
         most = 1 + max(map(len, levers))
         return {
             "q": stacked(rows),
             "residual": stacked(residuals),
-            "state": stacked([a + b for a, b in zip(within, turns, strict=True)]),
-            "regular": stacked([self._regular(rotation, residuals, within, sum(turns))]),
+            "state": stacked([2.0 * a + b for a, b in zip(within, turns, strict=True)]),
+            "regular": stacked([self._regular(rotation, residuals, within, turns)]),
             "levers": stacked([row + [1.0] * (most - len(row)) for row in levers]),
         }
 
-    def _regular(self, rotation: Array, residuals: list[Any], within: list[Any], free: Any) -> Any:
+    def _regular(
+        self, rotation: Array, residuals: list[Any], within: list[Any], free: list[Any]
+    ) -> Any:
         """Return `regular` of `Branches`."""
         all_within = select(sum(within), len(within) - 0.5, 1.0, 2.0)
         known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
-        inexact = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
         nearest = functools.reduce(minimum, residuals, POLISHED[1])
-        known = select(0.0, sum(inexact) + free, SPECIAL, known)
-        known = select(nearest, REACHED, known, SPECIAL)
-        return select(_rotation_error(rotation), EXACT, known, NO_ROTATION)
+        known = select(nearest, REACHED, select(0.0, sum(free), SETTLED, known), SETTLED)
+        missed = [select(x, POLISHED[1], 1.0, f) for x, f in zip(residuals, free, strict=True)]
+        inexact = [select(x, POLISHED[0], 0.0, m) for x, m in zip(residuals, missed, strict=True)]
+        known = select(0.0, sum(inexact), SPECIAL, known)
+        return select(rotation_error(rotation), EXACT, known, NO_ROTATION)
 
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""
@@ -322,15 +336,14 @@ def unusual(*_: Any) -> None:
     """Return None: the answer of an entry that declines its arguments."""
 
 
+def _fixed(array: Array) -> Array:
+    """Return an array after making it read-only, because many results hold it."""
+    array.setflags(write=False)
+    return array
+
+
 def _branch_name(way: Partial) -> str:
     """Return a name such as "shoulder+ elbow- wrist+", in that order."""
     signs = {step.name: step.sign for step in way.steps if step.name}
     order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
     return " ".join(name + signs[name] for name in order) or "only"
-
-
-def _rotation_error(rotation: Array) -> Any:
-    """Return the error of a rotation matrix: squares of R^T R - 1 and of the determinant - 1."""
-    x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
-    units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
-    return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)

@@ -6,6 +6,7 @@ compiled once, and returns all its branches; where it has none, positions are fo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,13 +31,13 @@ from robot_dynamics.kinematics.inverse.closed_form import (
 from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     NO_ROTATION,
     NOT_TURNED,
-    SPECIAL,
     Branches,
     ClosedFormKernel,
     unusual,
 )
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
-from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, Deferred, InverseSolutions
+from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
+from robot_dynamics.kinematics.inverse.near_rotations import nearest_rotations
 from robot_dynamics.kinematics.inverse.numeric_inverse import (
     POLISHED,
     NumericSolver,
@@ -48,9 +49,6 @@ from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 
 SOLVERS = ("auto", "numeric")
-
-ROTATION = 1e-5
-"""Largest error of R^T R of an argument, which is then made a rotation matrix."""
 
 
 class InverseKinematics:
@@ -160,14 +158,16 @@ class InverseKinematics:
         found = self._entry(rotation, position, *given) if free == 0.0 else None
         if found is not None:
             return found
-        R, p, one = _checked_poses(rotation, position)
-        if one and free == 0.0 and not (R.base is rotation and p.base is position):
-            found = self._entry(R[0], p[0], *given)  # of arrays in the order of C, as it asks for
+        R, p = _as_arrays(rotation, position)
+        if R.ndim == 2 and free == 0.0 and not (R is rotation and p is position):
+            found = self._entry(R, p, *given)
             if found is not None:
                 return found
+        one = R.ndim == 2
+        R, p = _checked_poses(R, p)
         given = self._redundant_positions(redundant, len(R))
         if self._closed is None:
-            solutions = self._search(_nearest_rotations(R), p, start)
+            solutions = self._search(nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(self._closed, R, p, given, free)
         return solutions.one() if one else solutions
@@ -251,13 +251,13 @@ class InverseKinematics:
         found = closed(R, p, redundant, angles)
         least = found.regular.min(initial=0.0)
         if least <= NO_ROTATION:
-            return self._solutions(closed, _nearest_rotations(R), p, given, free)
+            return self._solutions(closed, nearest_rotations(R), p, given, free)
         q, residual, state, regular = found
         N, shape = len(R), residual.shape
         why: Any = np.empty(N, object)
         motion: Any = np.empty(shape, object)
-        if least <= SPECIAL:
-            rows = (regular == SPECIAL).nonzero()[0]
+        if least < 0.0:
+            rows = (regular < 0.0).nonzero()[0]
             frees = np.tile(NOT_TURNED if angles is None else angles, (len(rows), 1))
             pose = [R[rows], p[rows], None if redundant is None else redundant[rows], frees]
             special = Branches(*(array[rows] for array in found))
@@ -266,7 +266,7 @@ class InverseKinematics:
             why, motion = _placed(N, rows, reasons), _placed(shape, rows, motions)
         valid = residual <= REACHED
         np.copyto(residual, np.nan, where=~valid)
-        inside = valid & ((state == 1.0) | (state == 3.0))
+        inside = valid & (state >= 2.0)
         return InverseSolutions(q, self.branches, residual, inside, valid, why, motion)
 
     def _special(
@@ -276,7 +276,7 @@ class InverseKinematics:
         q, residual, state, _ = found
         self._polish(found, pose)
         frees = np.repeat(pose[3][:, None], q.shape[1], axis=1)
-        lost = ((state >= 2.0) & ~(residual <= REACHED)).nonzero()
+        lost = ((state % 2.0 == 1.0) & ~(residual <= REACHED)).nonzero()
         if lost[0].size:  # another point of the self-motion may reach the pose
             at, branch = lost
             R, p, given = pose[0][at], pose[1][at], None if pose[2] is None else pose[2][at]
@@ -294,7 +294,7 @@ class InverseKinematics:
             return [None if reached.any() else closed.reason(*one) for reached, one in rows]
 
         def motions() -> list[Any]:
-            turn = valid.any(axis=1) & (state >= 2.0).any(axis=1)
+            turn = valid.any(axis=1) & (state % 2.0 == 1.0).any(axis=1)
             rows = zip(turn, valid, poses, frees, strict=True)
             return [
                 self_motions(closed, reached, [*one[:3], free]) if turns else [None] * len(free)
@@ -311,7 +311,7 @@ class InverseKinematics:
             self._numeric.polish(q, residual, pose[0], pose[1], self._given)
             turned, inside = within_limits(self._chain, list(q[rows].T), self._given)
             q[rows] = np.transpose(turned)
-            state[rows] = 2.0 * (state[rows] >= 2.0) + inside
+            state[rows] = state[rows] % 2.0 + 2.0 * inside
 
     # -- numeric --------------------------------------------------------------------------------
 
@@ -349,24 +349,30 @@ class InverseKinematics:
         return few if n < m else ""
 
 
-def _placed(shape: Any, rows: Array, texts: Callable[[], list[Any]]) -> Deferred:
-    """Return the texts of some rows, and None of the others, once they are asked for."""
+def _placed(
+    shape: Any, rows: Array, texts: Callable[[], list[Any]]
+) -> Callable[[bytes | None], Array]:
+    """Return a function that finds the texts of some rows, once; those of others are None."""
 
-    def placed() -> Array:
+    @functools.cache
+    def placed(_: bytes | None) -> Array:
         array = np.empty(shape, object)
         array[rows] = texts()
         return array
 
-    return Deferred(placed)
+    return placed
 
 
-def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
-    """Return rotation matrices (N, 3, 3), positions (N, 3), and True for a single pose."""
+def _as_arrays(*arguments: npt.ArrayLike) -> tuple[Array, ...]:
+    """Return rotation and position as arrays of float64 in the order of C."""
     try:
-        R, p = (np.asarray(x, dtype=np.float64, order="C") for x in (rotation, position))
+        return tuple([np.asarray(x, dtype=np.float64, order="C") for x in arguments])
     except (TypeError, ValueError):
         raise ArgumentError("rotation and position must hold numbers") from None
-    one = R.ndim == 2
+
+
+def _checked_poses(R: Array, p: Array) -> tuple[Array, Array]:
+    """Return rotation matrices (N, 3, 3) and positions (N, 3)."""
     if R.shape[-2:] != (3, 3) or R.ndim not in (2, 3) or p.shape != (*R.shape[:-2], 3):
         raise ShapeError(
             "rotation must have shape (3, 3) or (N, 3, 3), and position (3,) or (N, 3); got "
@@ -376,22 +382,4 @@ def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Ar
     for name, array in (("rotation", R), ("position", p)):
         if not np.isfinite(array).all():
             raise ArgumentError(f"{name} holds NaN or infinity; every entry must be finite")
-    return R, p, one
-
-
-def _nearest_rotations(R: Array) -> Array:
-    """Return the rotation matrices nearest to N matrices, which differ from them by round-off.
-
-    Raises:
-        ArgumentError: If a matrix is no rotation matrix.
-    """
-    off = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2), initial=0.0)
-    bad = np.flatnonzero((off > ROTATION) | (np.linalg.det(R) < 0.0))
-    if bad.size:
-        raise ArgumentError(
-            f"rotation{'' if len(R) == 1 else f'[{bad[0]}]'} is no rotation matrix: its columns "
-            "must be unit vectors at right angles, right-handed (R^T R is off by "
-            f"{off[bad[0]]:.2g})"
-        )
-    U, _, V = np.linalg.svd(R)
-    return U @ V
+    return R, p

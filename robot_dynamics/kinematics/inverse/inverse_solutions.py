@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,23 +18,6 @@ FREE = 1e-14
 double root is known to half of all digits."""
 
 
-class Deferred:
-    """A text, or an array of them, that a function finds when it is first asked for."""
-
-    __slots__ = ("_find", "_found")
-
-    def __init__(self, find: Callable[[], Any]) -> None:
-        self._find: Callable[[], Any] | None = find
-        self._found: Any = None
-
-    def __call__(self) -> Any:
-        """Return what is found, always the same object."""
-        find = self._find
-        if find is not None:
-            self._found, self._find = find(), None
-        return self._found
-
-
 class _Fields(NamedTuple):
     q: Array
     branch: tuple[str, ...]
@@ -43,6 +26,7 @@ class _Fields(NamedTuple):
     valid: Array
     why: Any
     motion: Any
+    pose: bytes | None = None
 
 
 class InverseSolutions(_Fields):
@@ -60,8 +44,9 @@ class InverseSolutions(_Fields):
             selected axis, rad. NaN where q is.
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
-        why: `reason`, or a `Deferred` one.
-        motion: `self_motion`, or a `Deferred` one.
+        why: `reason`, or a function of `pose` that finds it when it is read.
+        motion: `self_motion`, or a function of `pose` that finds it when it is read.
+        pose: Rotation, position and redundant position of a single special pose, as bytes.
     """
 
     __slots__ = ()
@@ -69,7 +54,7 @@ class InverseSolutions(_Fields):
     @property
     def reason(self) -> Any:
         """Why there is no solution, None where there is one; shape () or (N,), text."""
-        return self.why() if isinstance(self.why, Deferred) else self.why
+        return self.why(self.pose) if callable(self.why) else self.why
 
     @property
     def self_motion(self) -> Array:
@@ -77,7 +62,7 @@ class InverseSolutions(_Fields):
 
         The row is one point of that self-motion, which the argument `free` selects.
         """
-        found: Array = self.motion() if isinstance(self.motion, Deferred) else self.motion
+        found: Array = self.motion(self.pose) if callable(self.motion) else self.motion
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,8 +77,8 @@ class InverseSolutions(_Fields):
             self.residual[0, rows],
             self.within_limits[0, rows],
             self.valid[0, rows],
-            Deferred(lambda: self.reason[0]),
-            Deferred(lambda: self.self_motion[0, rows]),
+            lambda _: self.reason[0],
+            functools.cache(lambda _: self.self_motion[0, rows]),
         )
 
 

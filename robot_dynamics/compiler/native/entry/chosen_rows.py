@@ -1,8 +1,8 @@
 """An entry whose results hold some rows of a kernel's outputs, beside objects that Python made.
 
 A kernel computes all rows. The entry copies those that count into new arrays, and puts them into a
-named tuple. Its other items depend on the choice of rows alone: they come from a table that
-Python fills.
+named tuple. Its other items depend on the choice of rows alone, and on whether the call is special:
+they come from a table that Python fills. The result of a special call also holds the inputs.
 """
 
 from __future__ import annotations
@@ -56,23 +56,27 @@ class RowEntry:
         rows = outputs[choice.measure][0]
         ir = _module(inputs, outputs, choice, llvm.host().typed_pointers)
         imports = {**python.imports(), "single": kernel.address("single")}
+        imports["repair"] = choice.repair.addresses("double")[0]
         code = cache.object_code("chosen rows", ir)
         self._code = llvm.Loaded(code, ["call", "objects", "table"], imports)
-        self._table = (ctypes.c_int64 * 3**rows).from_address(self._code.address("table"))
-        self._code.kept += [None] * max(python.REMEMBERED) + [kernel]
+        self._table = (ctypes.c_int64 * (2 * 3**rows)).from_address(self._code.address("table"))
+        self._code.kept += [None] * max(python.REMEMBERED) + [kernel, choice.repair]
         self.function = python.builtin_function(
             self._code, signature, text, "double", unusual, choice.results
         )
 
-    def remember(self, digits: list[int], items: tuple[Any, ...]) -> None:
+    def remember(self, digits: list[int], special: bool, items: tuple[Any, ...]) -> None:
         """Set the items of results with a choice of rows.
 
         Args:
             digits: For each row 0 if it is left out, 2 if it is flagged, else 1.
-            items: The items; those of `RowChoice.fields` are not used.
+            special: Whether these are the results of special calls.
+            items: The items; those of `RowChoice.fields` are not used, and in a special call not
+                that of `RowChoice.inputs`.
         """
         self._code.kept.append(items)
-        self._table[sum(digit * 3**k for k, digit in enumerate(digits))] = id(items)
+        key = sum(digit * 3**k for k, digit in enumerate([*digits, special]))
+        self._table[key] = id(items)
 
 
 def _module(
@@ -85,34 +89,74 @@ def _module(
     code = Code(typed_pointers)
     entry = EntryWriter(code, "double", many=True)
     buffers = {name: code.stack("double", math.prod(s)) for name, s in outputs.items()}
+    sizes = [math.prod(shape) for shape in inputs.values()]
+    own = code.stack("double", sum(sizes))  # the inputs, one after the other
+    repaired, kept = code.stack("i64", 1), code.stack("i64", 1)
     entry.require(code.equal("i64", "%nargs", str(len(inputs))))
     entry.require(code.equal("i64", "%kwnames", "0"))
-    data = entry.check_inputs(inputs)
+    given = entry.check_inputs(inputs)
+    code.store("i64", "0", repaired)
+    data = [code.let(f"add i64 {own}, {8 * sum(sizes[:k])}") for k in range(len(sizes))]
+    for target, source, size in zip(data, given, sizes, strict=True):
+        code.copy(target, source, str(8 * size))
+    code.do("br label %compute")
+    code.label("compute")
     entry.require(entry.run_single([*data, *buffers.values()]))
     verdict = code.load("double", buffers[choice.verdict])
-    entry.require(code.let(f"fcmp oge double {verdict}, 0.0"))
-    count, key = "0", "0"
+    improper, special = (
+        code.let(f"fcmp oeq double {verdict}, {number_text(x, 'double')}")
+        for x in (choice.improper, choice.special)
+    )
+    code.branch_rarely(improper, "repair", "known")
+    code.label("repair")
+    entry.require(code.equal("i64", code.load("i64", repaired), "0"))
+    code.store("i64", "1", repaired)
+    code.let(f"call i32 @repair(i64 {given[0]}, i64 {data[0]})")
+    code.do("br label %compute")
+    code.label("known")
+    ordinary = code.let(f"fcmp oge double {verdict}, 0.0")
+    entry.require(code.let(f"or i1 {ordinary}, {special}"))
+    s = outputs[choice.measure][0]
+    count, key = "0", code.let(f"select i1 {special}, i64 {3**s}, i64 0")
     rows = []  # whether each is returned, and its number in the results
-    limit, one = (number_text(x, "double") for x in (choice.limit, 1.0))
-    for i in range(outputs[choice.measure][0]):
+    limit, two = (number_text(x, "double") for x in (choice.limit, 2.0))
+    for i in range(s):
         measure, flag = (
             code.load("double", buffers[x], 8 * i) for x in (choice.measure, choice.flag)
         )
         returned = code.let(f"fcmp ole double {measure}, {limit}")
         rows.append((returned, count))
-        flagged = code.let(f"fcmp oeq double {flag}, {one}")
+        flagged = code.let(f"fcmp oge double {flag}, {two}")
         digit = code.let(f"select i1 {flagged}, i64 {2 * 3**i}, i64 {3**i}")
         key = code.let(f"add i64 {key}, " + code.let(f"select i1 {returned}, i64 {digit}, i64 0"))
         count = code.let(f"add i64 {count}, " + code.let(f"zext i1 {returned} to i64"))
-    table = f"[{3 ** len(rows)} x i64]"
+    table = f"[{2 * 3**s} x i64]"
     place = code.let(f"add i64 {code.address_of('table', table)}, " + code.let(f"shl i64 {key}, 3"))
     items = code.load("i64", place)
     entry.require(code.let(f"icmp ne i64 {items}, 0"))
+    fields: tuple[str, ...] = choice.results._fields  # type: ignore[attr-defined]
+
+    def shared(field: str) -> str:
+        item = code.let(f"call i64 @PyTuple_GetItem(i64 {items}, i64 {fields.index(field)})")
+        code.do(f"call void @Py_IncRef(i64 {item})")
+        return item
+
+    code.branch(special, "keep", "share")
+    code.label("keep")
+    size = str(8 * sum(sizes))
+    code.store("i64", code.let(f"call i64 @PyBytes_FromStringAndSize(i64 {own}, i64 {size})"), kept)
+    code.do("br label %rows")
+    code.label("share")
+    code.store("i64", shared(choice.inputs), kept)
+    code.do("br label %rows")
+    code.label("rows")
+    made = {choice.inputs: code.load("i64", kept)}
+    entry.fail_if_null(made[choice.inputs])
+    entry.made.append(made[choice.inputs])
     entry.count = count
-    arrays = {
-        field: entry.new_array(outputs[output][1:]) for field, output in choice.fields.items()
-    }
-    targets = entry.data_of(list(arrays.values()))
+    for field, output in choice.fields.items():
+        made[field] = entry.new_array(outputs[output][1:])
+    targets = entry.data_of([made[field] for field in choice.fields])
     for i, (returned, number) in enumerate(rows):
         copy, go_on = code.fresh("copy"), code.fresh("next")
         code.branch(returned, copy, go_on)
@@ -124,15 +168,10 @@ def _module(
         code.do(f"br label %{go_on}")
         code.label(go_on)
 
-    def item(k: int, field: str) -> str:
-        if field in arrays:
-            return arrays[field]
-        shared = code.let(f"call i64 @PyTuple_GetItem(i64 {items}, i64 {k})")
-        code.do(f"call void @Py_IncRef(i64 {shared})")
-        return shared
+    def item(k: int) -> str:
+        return made.get(fields[k]) or shared(fields[k])
 
-    fields: tuple[str, ...] = choice.results._fields  # type: ignore[attr-defined]
-    code.do(f"ret i64 {entry.named_tuple(len(fields), lambda k: item(k, fields[k]))}")
+    code.do(f"ret i64 {entry.named_tuple(len(fields), item)}")
     code.label("slow")
     code.do(f"%answer = call i64 @PyObject_Vectorcall({ENTRY_PARAMETERS})")
     code.do("ret i64 %answer")
@@ -140,6 +179,7 @@ def _module(
     kernel = ", ".join(["i64"] * (len(inputs) + len(outputs)))
     parts = [
         f"declare i32 @single({kernel})\n",
+        "declare i32 @repair(i64, i64)\n",
         f"@table = global {table} zeroinitializer\n",
         *declarations(),
         *entry.constants,

@@ -79,6 +79,7 @@ FUNCTIONS = {
     "Py_DecRef": ("void", "i64"),
     "PyEval_SaveThread": ("i64", ""),
     "PyEval_RestoreThread": ("void", "i64"),
+    "PyBytes_FromStringAndSize": ("i64", "i64, i64"),
     "PyArray_New": ("i64", "i64, i32, i64, i32, i64, i64, i32, i32, i64"),
 }
 _PYARRAY_TYPE, _PYARRAY_NEW = 2, 93  # positions in NumPy's table of C functions
