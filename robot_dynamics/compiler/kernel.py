@@ -27,7 +27,7 @@ class RowChoice(NamedTuple):
         fields: Output for each of its fields whose rows are copied.
         measure: Output of shape (s,): rows up to `limit` are returned.
         limit: The largest measure.
-        flag: Output of shape (s,), 2.0 or more in a row that is flagged.
+        flag: Output of shape (s,), 1.0 in a row that is flagged.
         verdict: Output of one entry: zero or more in an ordinary call, `special` in one whose other
             items differ, `improper` where the first input has to be repaired. Other negative
             numbers leave the call to Python.

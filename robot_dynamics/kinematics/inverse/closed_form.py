@@ -38,6 +38,7 @@ class ReversedEquations:
 
     def __init__(self, equations: StructureEquations, n: int) -> None:
         self.equations, self.n, self.quartic = equations, n, equations.quartic
+        self.decisive = frozenset(n - 1 - k for k in equations.decisive)
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints, counted from the root."""

@@ -55,17 +55,20 @@ class Branches(NamedTuple):
     Attributes:
         q: Shape (s, n), rad or m; NaN where the residual is too large to be polished.
         residual: Distance from the pose, shape (s,).
-        state: Shape (s,): 2 within the limits, else 0; and 1 more where a joint is free.
+        inside: 1 within the limits, else 0, shape (s,).
+        free: 1 where a joint is free, shape (s,); 2 where its angle may decide whether others
+            reach the pose; else 0.
         regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
             them, 0 if some branches miss it; `SETTLED` if none reaches it or a joint is free, but
-            all branches reach the pose exactly or miss it clearly, none that leaves a joint free;
+            all branches reach the pose exactly or miss it clearly, from any angle of free joints;
             `SPECIAL` if some branch is to be improved; `NO_ROTATION` if the matrix is a rotation
             only approximately.
     """
 
     q: Array
     residual: Array
-    state: Array
+    inside: Array
+    free: Array
     regular: Array
 
 
@@ -116,7 +119,7 @@ class ClosedFormKernel:
             fields={"q": "q", "residual": "residual"},
             measure="residual",
             limit=REACHED,
-            flag="state",
+            flag="inside",
             verdict="regular",
             special=SETTLED,
             inputs="pose",
@@ -162,7 +165,7 @@ class ClosedFormKernel:
             found = self._every(self._repair(pose[0]), *pose[1:])
         if self._rows is None or found is None or found.regular.item() < SETTLED:
             return None
-        reached, inside = found.residual <= REACHED, found.state >= 2.0
+        reached, inside = found.residual <= REACHED, found.inside == 1.0
         digits = np.where(reached, 1 + inside, 0).tolist()
         settled = found.regular.item() == SETTLED
         self._rows.remember(digits, settled, self._in_common(tuple(digits), settled))
@@ -288,7 +291,7 @@ class ClosedFormKernel:
         self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
     ) -> dict[str, Array]:
         """Return the outputs of the kernel; see `Branches` and `levers`."""
-        rows, residuals, within, turns, levers = [], [], [], [], []
+        rows, residuals, within, frees, levers = [], [], [], [], []
         nothing = np.sqrt(-1.0 - position[0] * position[0])
         for way in self.ways(rotation, position, redundant, free):
             residual = self.residual(way, rotation, position, redundant)
@@ -296,16 +299,24 @@ class ClosedFormKernel:
             rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
             residuals.append(residual)
             levers.append(list(map(lever_of, way.steps)))
-            turns.append(select(functools.reduce(minimum, levers[-1]), FREE, 1.0, 0.0))
+            frees.append(self._free(way, levers[-1]))
             within.append(inside)
         most = 1 + max(map(len, levers))
         return {
             "q": stacked(rows),
             "residual": stacked(residuals),
-            "state": stacked([2.0 * a + b for a, b in zip(within, turns, strict=True)]),
-            "regular": stacked([self._regular(rotation, residuals, within, turns)]),
+            "inside": stacked(within),
+            "free": stacked(frees),
+            "regular": stacked([self._regular(rotation, residuals, within, frees)]),
             "levers": stacked([row + [1.0] * (most - len(row)) for row in levers]),
         }
+
+    def _free(self, way: Partial, levers: list[Any]) -> Any:
+        """Return `free` of `Branches` for one of them."""
+        some = select(functools.reduce(minimum, levers), FREE, 1.0, 0.0)
+        decisive = self._equations.decisive
+        deciding = [x for x, step in zip(levers, way.steps, strict=True) if step.joint in decisive]
+        return select(functools.reduce(minimum, deciding, 1.0), FREE, 2.0, some)
 
     def _regular(
         self, rotation: Array, residuals: list[Any], within: list[Any], free: list[Any]
@@ -315,7 +326,8 @@ class ClosedFormKernel:
         known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
         nearest = functools.reduce(minimum, residuals, POLISHED[1])
         known = select(nearest, REACHED, select(0.0, sum(free), SETTLED, known), SETTLED)
-        missed = [select(x, POLISHED[1], 1.0, f) for x, f in zip(residuals, free, strict=True)]
+        lost = [select(1.0, x, 1.0, 0.0) for x in free]
+        missed = [select(x, POLISHED[1], 1.0, y) for x, y in zip(residuals, lost, strict=True)]
         inexact = [select(x, POLISHED[0], 0.0, m) for x, m in zip(residuals, missed, strict=True)]
         known = select(0.0, sum(inexact), SPECIAL, known)
         return select(rotation_error(rotation), EXACT, known, NO_ROTATION)

@@ -252,7 +252,7 @@ class InverseKinematics:
         least = found.regular.min(initial=0.0)
         if least <= NO_ROTATION:
             return self._solutions(closed, nearest_rotations(R), p, given, free)
-        q, residual, state, regular = found
+        q, residual, inside, _, regular = found
         N, shape = len(R), residual.shape
         why: Any = np.empty(N, object)
         motion: Any = np.empty(shape, object)
@@ -262,27 +262,27 @@ class InverseKinematics:
             pose = [R[rows], p[rows], None if redundant is None else redundant[rows], frees]
             special = Branches(*(array[rows] for array in found))
             reasons, motions = self._special(closed, special, pose)
-            q[rows], residual[rows], state[rows] = special[:3]
+            q[rows], residual[rows], inside[rows] = special[:3]
             why, motion = _placed(N, rows, reasons), _placed(shape, rows, motions)
         valid = residual <= REACHED
         np.copyto(residual, np.nan, where=~valid)
-        inside = valid & (state >= 2.0)
-        return InverseSolutions(q, self.branches, residual, inside, valid, why, motion)
+        within = valid & (inside == 1.0)
+        return InverseSolutions(q, self.branches, residual, within, valid, why, motion)
 
     def _special(
         self, closed: ClosedFormKernel, found: Branches, pose: list[Any]
     ) -> tuple[Callable[[], list[Any]], Callable[[], list[Any]]]:
         """Improve N special poses; return functions that tell reasons and self-motions of each."""
-        q, residual, state, _ = found
+        q, residual, _, free, _ = found
         self._polish(found, pose)
         frees = np.repeat(pose[3][:, None], q.shape[1], axis=1)
-        lost = ((state % 2.0 == 1.0) & ~(residual <= REACHED)).nonzero()
+        lost = ((free == 2.0) & ~(residual <= REACHED)).nonzero()
         if lost[0].size:  # another point of the self-motion may reach the pose
             at, branch = lost
             R, p, given = pose[0][at], pose[1][at], None if pose[2] is None else pose[2][at]
             both = ~np.any(residual <= REACHED, axis=1)[at]
             frees[lost] = free_angles_within_reach(closed, R, p, given, branch, both)
-            for array, better in zip(found[:3], closed(R, p, given, frees[lost])[:3], strict=True):
+            for array, better in zip(found[:4], closed(R, p, given, frees[lost])[:4], strict=True):
                 array[lost] = better[np.arange(len(at)), branch]
             self._polish(found, pose)
         valid: Any = residual <= REACHED
@@ -294,7 +294,7 @@ class InverseKinematics:
             return [None if reached.any() else closed.reason(*one) for reached, one in rows]
 
         def motions() -> list[Any]:
-            turn = valid.any(axis=1) & (state % 2.0 == 1.0).any(axis=1)
+            turn = valid.any(axis=1) & (free > 0.0).any(axis=1)
             rows = zip(turn, valid, poses, frees, strict=True)
             return [
                 self_motions(closed, reached, [*one[:3], free]) if turns else [None] * len(free)
@@ -305,13 +305,13 @@ class InverseKinematics:
 
     def _polish(self, found: Branches, pose: list[Any]) -> None:
         """Improve solutions that miss their pose by little."""
-        q, residual, state, _ = found
+        q, residual, inside, *_ = found
         rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
         if rows[0].size:
             self._numeric.polish(q, residual, pose[0], pose[1], self._given)
-            turned, inside = within_limits(self._chain, list(q[rows].T), self._given)
+            turned, within = within_limits(self._chain, list(q[rows].T), self._given)
             q[rows] = np.transpose(turned)
-            state[rows] = state[rows] % 2.0 + 2.0 * inside
+            inside[rows] = within
 
     # -- numeric --------------------------------------------------------------------------------
 

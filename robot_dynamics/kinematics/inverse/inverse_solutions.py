@@ -122,4 +122,4 @@ def _miss(step: Step) -> float:
 
 def lever_of(step: Step) -> Any:
     """Return the product of two distances from the axis of a joint, which is free where it is 0."""
-    return step.size * step.size if step.name else step.size
+    return step.size * step.size + step.d * step.d if step.name else step.size

@@ -119,14 +119,14 @@ def _module(
     s = outputs[choice.measure][0]
     count, key = "0", code.let(f"select i1 {special}, i64 {3**s}, i64 0")
     rows = []  # whether each is returned, and its number in the results
-    limit, two = (number_text(x, "double") for x in (choice.limit, 2.0))
+    limit, one = (number_text(x, "double") for x in (choice.limit, 1.0))
     for i in range(s):
         measure, flag = (
             code.load("double", buffers[x], 8 * i) for x in (choice.measure, choice.flag)
         )
         returned = code.let(f"fcmp ole double {measure}, {limit}")
         rows.append((returned, count))
-        flagged = code.let(f"fcmp oge double {flag}, {two}")
+        flagged = code.let(f"fcmp oeq double {flag}, {one}")
         digit = code.let(f"select i1 {flagged}, i64 {2 * 3**i}, i64 {3**i}")
         key = code.let(f"add i64 {key}, " + code.let(f"select i1 {returned}, i64 {digit}, i64 0"))
         count = code.let(f"add i64 {count}, " + code.let(f"zext i1 {returned} to i64"))

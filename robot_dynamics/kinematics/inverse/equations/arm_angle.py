@@ -25,6 +25,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
 from robot_dynamics.kinematics.inverse.equations.positioning import nearest
 from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
     across,
+    at_right_angles,
     common_point,
     sine,
     three_turns,
@@ -59,6 +60,8 @@ class ArmAngleEquations:
                 raise NoClosedForm("neighbouring axes of a shoulder or wrist are not parallel")
         self.s, self.w = common_point(self.shoulder), common_point(self.wrist)
         self.e = minus(nearest(self.elbow, self.shoulder[2]), self.s)
+        reaches = at_right_angles(*self.shoulder) and at_right_angles(*self.wrist)
+        self.decisive = frozenset(() if reaches else range(7))
         last = axes[-1].h
         self.missed = missed_by(axes, (4, 7), (last, across(last)))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import maximum, minimum, select
 from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
@@ -25,6 +26,7 @@ from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
     sine,
 )
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
+    NEAR,
     Turn,
     Vector,
     axis_to_angle,
@@ -37,6 +39,37 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
     times,
     turned,
 )
+
+
+class _Reach(NamedTuple):
+    """What the two links of a triangle reach while a parallel axis turns its third side.
+
+    Attributes:
+        mean: Of the square of that side, m^2.
+        a: Coefficient of the cosine of the turn.
+        b: Coefficient of the sine.
+        low: Least square that the links reach.
+        high: Largest one.
+    """
+
+    mean: Any
+    a: Any
+    b: Any
+    low: float
+    high: float
+
+    def missed(self, turn: Turn) -> Any:
+        """Return by how much the square is out of reach; positive where it is."""
+        square = self.mean + self.a * turn.c + self.b * turn.s
+        return maximum(self.low - square, square - self.high)
+
+    def middle(self, free: Turn) -> Turn:
+        """Return the turn in the middle of the squares in reach, or the nearest one."""
+        change = np.sqrt(self.a * self.a + self.b * self.b)
+        low, high = maximum(self.mean - change, self.low), minimum(self.mean + change, self.high)
+        aim = 0.5 * (low + high) - self.mean
+        turn: Turn = circle_and_line(self.a, self.b, aim, free).solutions[0]
+        return turn
 
 
 class ParallelEquations:
@@ -64,6 +97,7 @@ class ParallelEquations:
         self.n = axes[self.turns[0]].h
         self.centre = common_point(self.after) if self.after else axes[self.turns[2]].p
         self.missed = missed_by(axes, (self.start, self.end), (self.n, across(self.n)))
+        self.decisive = frozenset(range(self.start))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints; none is given."""
@@ -99,16 +133,43 @@ class ParallelEquations:
         inner = self.after[0]
         m = target.vector(last.h)
         m = self.before[0].vector(m, way.values[0].back) if self.before else m
-        ways: list[Partial] = []
+        p_i, p_k = (self.axes[joint].p for joint in (self.turns[0], self.turns[2]))
+        shoulder = target.inverse.point(
+            self.before[0].point(p_i, way.values[0]) if self.before else p_i
+        )
+        ways: list[Partial] = []  # where the last axis is parallel to the others, any turn will do
         found = axis_to_angle(n, inner.h, last.h, m, Turn(1.0, 0.0))
         flips = at_right_angles(self.axes[self.turns[0]], inner, last)
         for turn, step in branches(k - 1, self.names[2], found, unit=""):
+            reach = self._reach(last, shoulder, inner.point(p_k, turn.back))
             if ways and flips:
-                outer = ways[0].values[k].half_on
+                outer = ways[0].values[k]
+                misses = select(size, NEAR * NEAR, reach.missed(outer.half_on), 0.0)
+                outer = _first_if_positive(misses, outer, outer.half_on)
             else:
-                outer, size = point_to_point(last.h, n_hand, inner.vector(n, turn.back), free)
+                angle = _first_if_positive(reach.missed(free), reach.middle(free), free)
+                outer, size = point_to_point(last.h, n_hand, inner.vector(n, turn.back), angle)
             ways.append(way.extended(k - 1, turn, step).extended(k, outer, Step(k, "", "", size)))
         return ways
+
+    def _reach(self, last: Axis, shoulder: Vector, wrist: Vector) -> _Reach:
+        """Return what the triangle reaches where the last axis is parallel to those in it.
+
+        Args:
+            last: The axis; the turn moves `wrist` about it.
+            shoulder: Point of the first axis in the triangle, seen from the hand.
+            wrist: Point of the last one in it, before the turn.
+        """
+        p_i, p_j, p_k = (self.axes[joint].p for joint in self.turns)
+        near, far = (float(np.linalg.norm(_flat(self.n, minus(*x)))) for x in ((p_j, p_i), (p_k, p_j)))
+        x, y = (_flat(last.h, minus(point, last.p)) for point in (wrist, shoulder))
+        return _Reach(
+            dot(x, x) + dot(y, y),
+            -2.0 * dot(x, y),
+            2.0 * dot(y, cross(last.h, x)),
+            (near - far) ** 2,
+            (near + far) ** 2,
+        )
 
     def _triangle(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
         """Solve the triangle of two links and a hand in the plane across the axes."""
@@ -158,6 +219,12 @@ class ParallelEquations:
     def _signed(self, joint: int, turn: Turn) -> Turn:
         """Convert a turn about n to one about the axis of a joint, which may point against n."""
         return turn if dot(self.axes[joint].h, self.n) > 0.0 else turn.back
+
+
+def _first_if_positive(x: Any, first: Turn, other: Turn) -> Turn:
+    """Return one of two turns."""
+    pairs = ((first.c, other.c), (first.s, other.s), (first.angle, other.angle))
+    return Turn(*(select(0.0, x, a, b) for a, b in pairs))
 
 
 def _flat(n: Vector, v: Vector) -> Vector:

@@ -93,6 +93,10 @@ class StructureEquations(Protocol):
     quartic: bool
     """True if the closed form takes more than square roots."""
 
+    decisive: frozenset[int]
+    """Joints that, where they are free, may let others reach the pose only from some angles; and
+    whose angle in `free` the closed form takes as it is."""
+
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints, counted from 0, whose product is the displacement.
 

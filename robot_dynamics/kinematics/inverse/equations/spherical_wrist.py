@@ -67,6 +67,8 @@ class WristEquations:
         self.quartic = self.position is not None and self.position.quartic
         last = axes[-1].h
         self.missed = missed_by(axes, (n, len(axes)), (last, across(last)))
+        reaches = not self.quartic and k == 3 and at_right_angles(*self.wrist)
+        self.decisive = frozenset(() if reaches else range(len(axes)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints."""
@@ -113,6 +115,8 @@ class InnerWristEquations:
         outer = [back[0], back[5], back[4]]
         self.position = Positioning(outer, self.centre, names[:2], Held(Hand(), 1))
         self.quartic = self.position.quartic
+        reaches = not self.quartic and at_right_angles(*axes[1:4])
+        self.decisive = frozenset(() if reaches else range(6))
         self.missed = missed_by(axes, (1, 4), (axes[3].h, across(axes[3].h)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:

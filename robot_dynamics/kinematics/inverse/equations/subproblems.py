@@ -29,6 +29,11 @@ NEAR = 1e-12
 error is at most this distance; round-off is far below."""
 
 
+TOUCHING = 4e-15
+"""Difference of two squares, as a part of them or m^2, below which it is round-off: a line touches
+its circle there. The root of such a difference would be a length of 6e-8, and half of all digits
+lost at a double root."""
+
 _LEAST = 1e-300
 """Divisor in place of a length that is zero; the quotient is not used."""
 
@@ -134,7 +139,10 @@ def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Cro
         gram: a^2 + b^2 - d^2, if the caller knows it more accurately than this difference.
     """
     towards, size = direction(a, b, free)
-    rest = size * size - d * d if gram is None else gram
+    rest = gram
+    if gram is None:
+        rest = size * size - d * d
+        rest = select(rest, TOUCHING * size * size, 0.0, rest)
     over = 1.0 / maximum(size, _LEAST)
     opening = Turn(
         select(size, TINY, 1.0, clip(d * over, -1.0, 1.0)),
@@ -165,5 +173,5 @@ def square_and_line(a: Any, b: Any, d: Any) -> Crossing:
         return Crossing((d / a,), 1.0, 0.0)
     middle = a / (-2.0 * b)
     rest = middle * middle + d / b
-    half_gap = np.sqrt(maximum(rest, 0.0))
+    half_gap = np.sqrt(select(rest, TOUCHING, 0.0, rest))
     return Crossing((middle + half_gap, middle - half_gap), rest, 0.0)
