@@ -56,7 +56,7 @@ class Branches(NamedTuple):
         q: Shape (s, n), rad or m; NaN where the residual is too large to be polished.
         residual: Distance from the pose, shape (s,).
         inside: 1 within the limits, else 0, shape (s,).
-        free: 1 where a joint is free, shape (s,); 2 where its angle may decide whether others
+        freedom: 1 where a joint is free, shape (s,); 2 where its angle may decide whether others
             reach the pose; else 0.
         regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
             them, 0 if some branches miss it; `SETTLED` if none reaches it or a joint is free, but
@@ -68,7 +68,7 @@ class Branches(NamedTuple):
     q: Array
     residual: Array
     inside: Array
-    free: Array
+    freedom: Array
     regular: Array
 
 
@@ -299,20 +299,20 @@ class ClosedFormKernel:
             rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
             residuals.append(residual)
             levers.append(list(map(lever_of, way.steps)))
-            frees.append(self._free(way, levers[-1]))
+            frees.append(self._freedom(way, levers[-1]))
             within.append(inside)
         most = 1 + max(map(len, levers))
         return {
             "q": stacked(rows),
             "residual": stacked(residuals),
             "inside": stacked(within),
-            "free": stacked(frees),
+            "freedom": stacked(frees),
             "regular": stacked([self._regular(rotation, residuals, within, frees)]),
             "levers": stacked([row + [1.0] * (most - len(row)) for row in levers]),
         }
 
-    def _free(self, way: Partial, levers: list[Any]) -> Any:
-        """Return `free` of `Branches` for one of them."""
+    def _freedom(self, way: Partial, levers: list[Any]) -> Any:
+        """Return `freedom` of `Branches` for one of them."""
         some = select(functools.reduce(minimum, levers), FREE, 1.0, 0.0)
         decisive = self._equations.decisive
         deciding = [x for x, step in zip(levers, way.steps, strict=True) if step.joint in decisive]
