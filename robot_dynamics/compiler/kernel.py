@@ -29,11 +29,11 @@ class RowChoice(NamedTuple):
         limit: The largest measure.
         flag: Output of shape (s,), 1.0 in a row that is flagged.
         verdict: Output of one entry: zero or more in an ordinary call, `special` in one whose other
-            items differ, `improper` where the first input has to be repaired. Other negative
-            numbers leave the call to Python.
+            items differ. Other negative numbers leave the call to Python.
         special: See `verdict`.
         inputs: Field that holds the inputs of a special call, as bytes.
-        improper: See `verdict`.
+        error: Kernel that measures the first input.
+        exact: Measure from which on the first input is repaired.
         repair: Kernel from the first input to the one that takes its place.
     """
 
@@ -45,7 +45,8 @@ class RowChoice(NamedTuple):
     verdict: str
     special: float
     inputs: str
-    improper: float
+    error: Kernel
+    exact: float
     repair: Kernel
 
 
@@ -57,6 +58,9 @@ class ChosenRows(Protocol):
     """
 
     function: Callable[..., Any]
+
+    def bound(self, signature: str, text: str, unusual: Callable[..., Any]) -> Callable[..., Any]:
+        """Return another builtin function, for the same calls; see `Kernel.row_entry`."""
 
     def remember(self, digits: list[int], special: bool, items: tuple[Any, ...]) -> None:
         """Set the items of results with a choice of rows; see `RowEntry.remember`."""

@@ -24,8 +24,8 @@ from robot_dynamics.kinematics.inverse.axis_chain import (
     within_limits,
 )
 from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
-from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial
-from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import Frees, Partial
+from robot_dynamics.kinematics.inverse.equations.subproblems import TOUCHING, Turn
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
@@ -33,16 +33,13 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
     lever_of,
     reason_of,
 )
-from robot_dynamics.kinematics.inverse.near_rotations import repaired, rotation_error
+from robot_dynamics.kinematics.inverse.near_rotations import EXACT, repaired, rotation_error
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """Free angles by default: cosine and sine, of arm and hand."""
 
-EXACT = 1e-20
-"""Square of an error that counts as round-off."""
-
-SETTLED, SPECIAL, NO_ROTATION = -1.0, -2.0, -3.0
+SETTLED, SPECIAL = -1.0, -2.0
 """Values of `Branches.regular`."""
 
 RECENT = 128
@@ -61,8 +58,7 @@ class Branches(NamedTuple):
         regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
             them, 0 if some branches miss it; `SETTLED` if none reaches it or a joint is free, but
             all branches reach the pose exactly or miss it clearly, from any angle of free joints;
-            `SPECIAL` if some branch is to be improved; `NO_ROTATION` if the matrix is a rotation
-            only approximately.
+            `SPECIAL` if some branch is to be improved.
     """
 
     q: Array
@@ -123,7 +119,8 @@ class ClosedFormKernel:
             verdict="regular",
             special=SETTLED,
             inputs="pose",
-            improper=NO_ROTATION,
+            error=self._error,
+            exact=EXACT,
             repair=self._repair,
         )
         rows = self._usual.row_entry(choice, "solutions(*pose)", text, self._first_of_its_kind)
@@ -158,10 +155,14 @@ class ClosedFormKernel:
         levers: Array = self._at_free_angles(R, p, *given, free)[-1]
         return levers
 
+    def exact(self, R: Array) -> bool:
+        """Return whether matrices are rotations to all digits, shape (3, 3) or (N, 3, 3)."""
+        return bool(np.all(self._error(R) < EXACT))
+
     def _first_of_its_kind(self, *pose: Any) -> InverseSolutions | None:
         """Return the solutions of a pose that others reach than any pose before; or None."""
         found = self._every(*pose)
-        if found is not None and found.regular.item() == NO_ROTATION:
+        if found is not None and not self.exact(pose[0]):
             found = self._every(self._repair(pose[0]), *pose[1:])
         if self._rows is None or found is None or found.regular.item() < SETTLED:
             return None
@@ -212,7 +213,7 @@ class ClosedFormKernel:
         def equations(
             rotation: Array, position: Array, redundant: Array | None = None
         ) -> dict[str, Array]:
-            found = self._equations_of_pose(rotation, position, redundant, NOT_TURNED)
+            found = self._equations_of_pose(rotation, position, redundant, NOT_TURNED, TOUCHING)
             del found["levers"]
             return found
 
@@ -225,6 +226,11 @@ class ClosedFormKernel:
         return self._compiled("inverse_kinematics_self_motion", self._equations_of_pose, inputs)
 
     @cached_property
+    def _error(self) -> Any:
+        """Compile the error of a rotation matrix."""
+        return self._compiled("rotation_error", rotation_error, {"rotation": (3, 3)})
+
+    @cached_property
     def _repair(self) -> Any:
         """Compile the rotation nearest to a matrix."""
         return self._compiled("nearest_rotation", repaired, {"rotation": (3, 3)})
@@ -235,11 +241,16 @@ class ClosedFormKernel:
         return self._compile(trace(name, equations, inputs), finite=finite)
 
     def ways(
-        self, rotation: Array, position: Array, redundant: Array | None, free: Array
+        self,
+        rotation: Array,
+        position: Array,
+        redundant: Array | None,
+        free: Array,
+        touching: float = 0.0,
     ) -> list[Partial]:
         """Return the motions of all joints but the redundant one, with the steps to them."""
         target = self._target(rotation, position, redundant)
-        frees = Turn(free[0], free[1]), Turn(free[2], free[3])
+        frees = Frees(Turn(free[0], free[1]), Turn(free[2], free[3]), touching)
         given = None
         if self._parameter and redundant is not None:
             given = self._motion(redundant)
@@ -288,12 +299,17 @@ class ClosedFormKernel:
         return as_turn(redundant[0]) if rotates else redundant[0]
 
     def _equations_of_pose(
-        self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
+        self,
+        rotation: Array,
+        position: Array,
+        redundant: Array | None = None,
+        free: Any = None,
+        touching: float = 0.0,
     ) -> dict[str, Array]:
         """Return the outputs of the kernel; see `Branches` and `levers`."""
         rows, residuals, within, frees, levers = [], [], [], [], []
         nothing = np.sqrt(-1.0 - position[0] * position[0])
-        for way in self.ways(rotation, position, redundant, free):
+        for way in self.ways(rotation, position, redundant, free, touching):
             residual = self.residual(way, rotation, position, redundant)
             positions, inside = self._positions(way, redundant)
             rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
@@ -307,7 +323,7 @@ class ClosedFormKernel:
             "residual": stacked(residuals),
             "inside": stacked(within),
             "freedom": stacked(frees),
-            "regular": stacked([self._regular(rotation, residuals, within, frees)]),
+            "regular": stacked([self._regular(residuals, within, frees)]),
             "levers": stacked([row + [1.0] * (most - len(row)) for row in levers]),
         }
 
@@ -318,9 +334,7 @@ class ClosedFormKernel:
         deciding = [x for x, step in zip(levers, way.steps, strict=True) if step.joint in decisive]
         return select(functools.reduce(minimum, deciding, 1.0), FREE, 2.0, some)
 
-    def _regular(
-        self, rotation: Array, residuals: list[Any], within: list[Any], free: list[Any]
-    ) -> Any:
+    def _regular(self, residuals: list[Any], within: list[Any], free: list[Any]) -> Any:
         """Return `regular` of `Branches`."""
         all_within = select(sum(within), len(within) - 0.5, 1.0, 2.0)
         known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
@@ -329,8 +343,7 @@ class ClosedFormKernel:
         lost = [select(1.0, x, 1.0, 0.0) for x in free]
         missed = [select(x, POLISHED[1], 1.0, y) for x, y in zip(residuals, lost, strict=True)]
         inexact = [select(x, POLISHED[0], 0.0, m) for x, m in zip(residuals, missed, strict=True)]
-        known = select(0.0, sum(inexact), SPECIAL, known)
-        return select(rotation_error(rotation), EXACT, known, NO_ROTATION)
+        return select(0.0, sum(inexact), SPECIAL, known)
 
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""

@@ -29,8 +29,8 @@ from robot_dynamics.kinematics.inverse.closed_form import (
     find_structure_around,
 )
 from robot_dynamics.kinematics.inverse.closed_form_kernel import (
-    NO_ROTATION,
     NOT_TURNED,
+    SPECIAL,
     Branches,
     ClosedFormKernel,
     unusual,
@@ -248,15 +248,14 @@ class InverseKinematics:
     ) -> InverseSolutions:
         redundant = None if given is None else np.ascontiguousarray(given)[:, None]
         angles = None if free == 0.0 else np.tile(as_turn(free)[:2], 2)
+        if not closed.exact(R):
+            R = nearest_rotations(R)
         found = closed(R, p, redundant, angles)
-        least = found.regular.min(initial=0.0)
-        if least <= NO_ROTATION:
-            return self._solutions(closed, nearest_rotations(R), p, given, free)
         q, residual, inside, _, regular = found
         N, shape = len(R), residual.shape
         why: Any = np.empty(N, object)
         motion: Any = np.empty(shape, object)
-        if least < 0.0:
+        if regular.min(initial=0.0) < 0.0:
             rows = (regular < 0.0).nonzero()[0]
             frees = np.tile(NOT_TURNED if angles is None else angles, (len(rows), 1))
             pose = [R[rows], p[rows], None if redundant is None else redundant[rows], frees]
@@ -273,10 +272,15 @@ class InverseKinematics:
         self, closed: ClosedFormKernel, found: Branches, pose: list[Any]
     ) -> tuple[Callable[[], list[Any]], Callable[[], list[Any]]]:
         """Improve N special poses; return functions that tell reasons and self-motions of each."""
-        q, residual, _, free, _ = found
+        q, residual, _, freedom, regular = found
+        rows = (regular == SPECIAL).nonzero()[0]
+        if rows.size:
+            exact = closed(*[None if x is None else x[rows] for x in pose])
+            for array, other in zip(found[:4], exact[:4], strict=True):
+                array[rows] = other
         self._polish(found, pose)
         frees = np.repeat(pose[3][:, None], q.shape[1], axis=1)
-        lost = ((free == 2.0) & ~(residual <= REACHED)).nonzero()
+        lost = ((freedom == 2.0) & ~(residual <= REACHED)).nonzero()
         if lost[0].size:  # another point of the self-motion may reach the pose
             at, branch = lost
             R, p, given = pose[0][at], pose[1][at], None if pose[2] is None else pose[2][at]
@@ -294,7 +298,7 @@ class InverseKinematics:
             return [None if reached.any() else closed.reason(*one) for reached, one in rows]
 
         def motions() -> list[Any]:
-            turn = valid.any(axis=1) & (free > 0.0).any(axis=1)
+            turn = valid.any(axis=1) & (freedom > 0.0).any(axis=1)
             rows = zip(turn, valid, poses, frees, strict=True)
             return [
                 self_motions(closed, reached, [*one[:3], free]) if turns else [None] * len(free)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
-
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import maximum, select
@@ -14,6 +12,9 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import cross, dot
 
 ROTATION = 1e-5
 """Largest error of R^T R of an argument, which is then made a rotation matrix."""
+
+EXACT = 1e-20
+"""Square of an error that counts as round-off."""
 
 STEPS = 2
 """Of Newton's method: they take an error of 1e-5 to 1e-10 and to round-off."""
@@ -34,6 +35,7 @@ def repaired(rotation: Array) -> dict[str, Array]:
     """Return the output of a kernel: the nearest rotation, or NaN where the matrix is none."""
     near, error = nearest(rotation)
     off = functools.reduce(maximum, [np.abs(x) for x in error.flat])
+    off = select(0.0, dot(rotation[0], cross(rotation[1], rotation[2])), off, 1.0)
     nothing = np.sqrt(-1.0 - off)  # equations hold no NaN
     kept = [[select(ROTATION, off, nothing, x) for x in row] for row in near]
     return {"nearest": np.array(kept, dtype=object)}
@@ -57,8 +59,9 @@ def nearest_rotations(R: Array) -> Array:
     return near
 
 
-def rotation_error(rotation: Array) -> Any:
-    """Return the error of a rotation matrix: squares of R^T R - 1 and of the determinant - 1."""
+def rotation_error(rotation: Array) -> dict[str, Array]:
+    """Return the output of a kernel: squares of R^T R - 1 and of the determinant - 1, shape (1,)."""
     x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
     units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
-    return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)
+    errors = [*units, dot(x, y), dot(y, z), dot(z, x)]
+    return {"error": np.array([sum(e * e for e in errors)], dtype=object)}

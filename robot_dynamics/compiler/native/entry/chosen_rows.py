@@ -56,14 +56,19 @@ class RowEntry:
         rows = outputs[choice.measure][0]
         ir = _module(inputs, outputs, choice, llvm.host().typed_pointers)
         imports = {**python.imports(), "single": kernel.address("single")}
-        imports["repair"] = choice.repair.addresses("double")[0]
+        for name, kernel_of in (("error", choice.error), ("repair", choice.repair)):
+            imports[name] = kernel_of.addresses("double")[0]
         code = cache.object_code("chosen rows", ir)
         self._code = llvm.Loaded(code, ["call", "objects", "table"], imports)
         self._table = (ctypes.c_int64 * (2 * 3**rows)).from_address(self._code.address("table"))
-        self._code.kept += [None] * max(python.REMEMBERED) + [kernel, choice.repair]
-        self.function = python.builtin_function(
-            self._code, signature, text, "double", unusual, choice.results
-        )
+        self._code.kept += [None] * max(python.REMEMBERED) + [kernel, choice.error, choice.repair]
+        self._results = choice.results
+        self.function = self.bound(signature, text, unusual)
+
+    def bound(self, signature: str, text: str, unusual: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a builtin function for the calls of this entry; see `RowEntry`."""
+        about = signature, text, "double", unusual, self._results
+        return python.builtin_function(self._code, *about)
 
     def remember(self, digits: list[int], special: bool, items: tuple[Any, ...]) -> None:
         """Set the items of results with a choice of rows.
@@ -91,30 +96,24 @@ def _module(
     buffers = {name: code.stack("double", math.prod(s)) for name, s in outputs.items()}
     sizes = [math.prod(shape) for shape in inputs.values()]
     own = code.stack("double", sum(sizes))  # the inputs, one after the other
-    repaired, kept = code.stack("i64", 1), code.stack("i64", 1)
+    error, kept = code.stack("double", 1), code.stack("i64", 1)
     entry.require(code.equal("i64", "%nargs", str(len(inputs))))
     entry.require(code.equal("i64", "%kwnames", "0"))
     given = entry.check_inputs(inputs)
-    code.store("i64", "0", repaired)
     data = [code.let(f"add i64 {own}, {8 * sum(sizes[:k])}") for k in range(len(sizes))]
     for target, source, size in zip(data, given, sizes, strict=True):
         code.copy(target, source, str(8 * size))
+    code.let(f"call i32 @error(i64 {data[0]}, i64 {error})")
+    exact = f"fcmp olt double {code.load('double', error)}, {number_text(choice.exact, 'double')}"
+    code.branch(code.let(exact), "compute", "repair")
+    code.label("repair")
+    code.let(f"call i32 @repair(i64 {given[0]}, i64 {data[0]})")
     code.do("br label %compute")
     code.label("compute")
     entry.require(entry.run_single([*data, *buffers.values()]))
     verdict = code.load("double", buffers[choice.verdict])
-    improper, special = (
-        code.let(f"fcmp oeq double {verdict}, {number_text(x, 'double')}")
-        for x in (choice.improper, choice.special)
-    )
-    code.branch_rarely(improper, "repair", "known")
-    code.label("repair")
-    entry.require(code.equal("i64", code.load("i64", repaired), "0"))
-    code.store("i64", "1", repaired)
-    code.let(f"call i32 @repair(i64 {given[0]}, i64 {data[0]})")
-    code.do("br label %compute")
-    code.label("known")
     ordinary = code.let(f"fcmp oge double {verdict}, 0.0")
+    special = code.let(f"fcmp oeq double {verdict}, {number_text(choice.special, 'double')}")
     entry.require(code.let(f"or i1 {ordinary}, {special}"))
     s = outputs[choice.measure][0]
     count, key = "0", code.let(f"select i1 {special}, i64 {3**s}, i64 0")
@@ -179,6 +178,7 @@ def _module(
     kernel = ", ".join(["i64"] * (len(inputs) + len(outputs)))
     parts = [
         f"declare i32 @single({kernel})\n",
+        "declare i32 @error(i64, i64)\n",
         "declare i32 @repair(i64, i64)\n",
         f"@table = global {table} zeroinitializer\n",
         *declarations(),

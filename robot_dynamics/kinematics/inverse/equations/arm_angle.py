@@ -76,7 +76,8 @@ class ArmAngleEquations:
             k * (dot(u, v) - along),
             k * dot(v, cross(h, u)),
             0.5 * k * (squares - dot(line, line)) - k * along,
-            free[0],
+            free.arm,
+            free.touching,
         )
         reach = (squares - 2.0 * along, -2.0 / k)
         there = self._triad(line, self._raised(line, given))
@@ -126,8 +127,8 @@ class ArmAngleEquations:
 
         return [
             solution
-            for part in three_turns(self.shoulder, 0, "shoulder", way, placed, free[0])
-            for solution in three_turns(self.wrist, 4, "wrist", part, left, free[1])
+            for part in three_turns(self.shoulder, 0, "shoulder", way, placed, free.arm)
+            for solution in three_turns(self.wrist, 4, "wrist", part, left, free.hand)
         ]
 
 

@@ -129,7 +129,7 @@ def _on_circle(line: tuple[Any, Any, Any]) -> Crossing:
     p, q, d = line
     over = 1.0 / maximum(np.sqrt(p * p + q * q), _LEAST)
     d = d * over
-    return circle_and_line(p * over, q * over, d, Turn(1.0, 0.0), (1.0 - d) * (1.0 + d))
+    return circle_and_line(p * over, q * over, d, Turn(1.0, 0.0), gram=(1.0 - d) * (1.0 + d))
 
 
 def _polished(turn: Turn, centre: Pair, u: Pair, v: Pair, radius: Any) -> Turn:

@@ -103,12 +103,12 @@ class ParallelEquations:
         """Return all motions of the joints; none is given."""
         return [
             solution
-            for way in self._aside(target, free[0])
-            for outer in self._outer(way, target, free[1])
-            for solution in self._triangle(outer, target, free[0])
+            for way in self._aside(target, free)
+            for outer in self._outer(way, target, free.hand)
+            for solution in self._triangle(outer, target, free)
         ]
 
-    def _aside(self, target: Displacement, free: Turn) -> list[Partial]:
+    def _aside(self, target: Displacement, free: Frees) -> list[Partial]:
         """Bring the far point to its height along the parallel axes by the joint before them."""
         start = Partial({}, ())
         if not self.before:
@@ -117,7 +117,8 @@ class ParallelEquations:
         u = minus(target.point(self.centre), first.p)
         across = minus(n, times(dot(first.h, n), first.h))
         d = dot(n, minus(self.centre, first.p)) - dot(first.h, n) * dot(first.h, u)
-        found = circle_and_line(dot(across, u), dot(cross(first.h, across), u), d, free)
+        a, b = dot(across, u), dot(cross(first.h, across), u)
+        found = circle_and_line(a, b, d, free.arm, free.touching)
         return [start.extended(0, *way) for way in branches(0, self.names[0], found)]
 
     def _outer(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
@@ -171,7 +172,7 @@ class ParallelEquations:
             (near + far) ** 2,
         )
 
-    def _triangle(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
+    def _triangle(self, way: Partial, target: Displacement, free: Frees) -> list[Partial]:
         """Solve the triangle of two links and a hand in the plane across the axes."""
         n = self.n
         i, j, k = self.turns
@@ -196,7 +197,8 @@ class ParallelEquations:
             2.0 * scale * dot(near, far),
             2.0 * scale * dot(near, cross(n, far)),
             scale * (dot(r, r) - lengths),
-            free,
+            free.arm,
+            free.touching,
         )
         v = across(n)
         w = moved(v, point=False)
@@ -204,7 +206,7 @@ class ParallelEquations:
         solutions = []
         for turn, step in branches(j, self.names[1], found, (lengths, 1.0 / scale)):
             reached = plus(near, turned(n, turn, far))
-            inner, size = point_to_point(n, reached, r, free)
+            inner, size = point_to_point(n, reached, r, free.arm)
             c, s, _ = total.then(inner.back).then(turn.back)
             last = Turn(c, s, _within_a_turn(total.angle - inner.angle - turn.angle))
             part = way.extended(j, self._signed(j, turn), step)

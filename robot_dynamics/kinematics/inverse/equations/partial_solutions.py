@@ -83,8 +83,18 @@ def branches(
 # -- equations of a structure --------------------------------------------------------------------
 
 
-Frees = tuple[Turn, Turn]
-"""Turns of joints that may be anywhere: of the arm, and of the hand."""
+class Frees(NamedTuple):
+    """What equations take where their data leave it open.
+
+    Attributes:
+        arm: Turn of a joint of the arm that may be anywhere.
+        hand: Turn of a joint of the hand that may be anywhere.
+        touching: See `circle_and_line`.
+    """
+
+    arm: Turn
+    hand: Turn
+    touching: float = 0.0
 
 
 class StructureEquations(Protocol):
@@ -102,7 +112,7 @@ class StructureEquations(Protocol):
 
         Args:
             target: The displacement.
-            free: Cosine and sine of the free angles.
+            free: The free angles.
             given: Motion of the joint, or turn of the arm, that is given beside the pose.
         """
 

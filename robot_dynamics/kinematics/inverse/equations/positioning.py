@@ -22,6 +22,7 @@ from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
 from robot_dynamics.kinematics.inverse.equations.circle_and_ellipse import circle_and_ellipse
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
+    Frees,
     NoClosedForm,
     Partial,
     Step,
@@ -112,14 +113,14 @@ class Positioning:
         if len(self.axes) > 1:
             self._plan()
 
-    def solve(self, t: Vector, free: Turn, given: Any = None) -> list[Partial]:
+    def solve(self, t: Vector, free: Frees, given: Any = None) -> list[Partial]:
         """Return the motions that bring w to t, joints counted from 0 without the held one."""
         first, start = self.axes[0], Partial({}, ())
         if len(self.axes) == 1:
-            return [self._carry(start, 0, first, self.w, t, free)]
+            return [self._carry(start, 0, first, self.w, t, free.arm)]
         t = self._moved(t, given, 0, back=True)
         ways = self._first_and_last(t, free, given)
-        return [self._middle(way, t, free, given) for way in ways]
+        return [self._middle(way, t, free.arm, given) for way in ways]
 
     def _moved(self, x: Vector, given: Any, place: int, *, back: bool) -> Vector:
         """Return a point after the motion of the joint that is held, if it is at that place."""
@@ -248,10 +249,10 @@ class Positioning:
 
     # -- q_1 and q_3 ----------------------------------------------------------------------------
 
-    def _first_and_last(self, t: Vector, free: Turn, given: Any) -> Iterator[Partial]:
+    def _first_and_last(self, t: Vector, free: Frees, given: Any) -> Iterator[Partial]:
         y_rows, x_rows = self._rows_of_y(t, given), self._rows_of_x(given)
         if self.quartic:
-            yield from self._quartic(y_rows, x_rows, free)
+            yield from self._quartic(y_rows, x_rows, free.arm)
             return
         pivot = self._free_of_first if self._free_of_first is not None else self._free_of_last
         assert pivot is not None
@@ -284,11 +285,11 @@ class Positioning:
         """Return whether an equation is that of the distance from joint 2 alone."""
         return bool(row[0] == 0.0) and self.axes[1].rotates
 
-    def _solved(self, joint: int, row: Row, right: Any, free: Turn) -> Crossing:
+    def _solved(self, joint: int, row: Row, right: Any, free: Frees) -> Crossing:
         d = right - row[0]
         if self.axes[joint].rotates:
-            return circle_and_line(row[1], row[2], d, free)
-        return square_and_line(row[1], row[2], d)
+            return circle_and_line(row[1], row[2], d, free.arm, free.touching)
+        return square_and_line(row[1], row[2], d, free.touching)
 
     def _quartic(self, y_rows: list[Row], x_rows: list[Row], free: Turn) -> Iterator[Partial]:
         """Both equations at once: an ellipse of q_3 has to meet the circle of q_1."""

@@ -75,10 +75,10 @@ class WristEquations:
         if self.position is None:
             ways = [Partial({}, ())]
         else:
-            ways = self.position.solve(target.point(self.centre), free[0], given)
+            ways = self.position.solve(target.point(self.centre), free, given)
         if self.given is not None:
             ways = [way.around(self.given, given) for way in ways]
-        return [solution for way in ways for solution in self._turn_hand(way, target, free[1])]
+        return [solution for way in ways for solution in self._turn_hand(way, target, free.hand)]
 
     def _turn_hand(self, way: Partial, target: Displacement, free: Turn) -> Iterator[Partial]:
         def before(v: Vector) -> Vector:  # what the arm's turns leave of a vector of the target
@@ -122,7 +122,7 @@ class InnerWristEquations:
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints; none is given."""
         ways: list[Partial] = []
-        for found in self.position.solve(self.centre, free[0], target):
+        for found in self.position.solve(self.centre, free, target):
             way = found.renumbered((0, 5, 4))
 
             def left(v: Vector, way: Partial = way) -> Vector:  # of a vector, for the wrist
@@ -130,7 +130,7 @@ class InnerWristEquations:
                     v = self.axes[joint].vector(v, self.axes[joint].back(way.values[joint]))
                 return self.axes[0].vector(target.vector(v), self.axes[0].back(way.values[0]))
 
-            ways += three_turns(self.axes[1:4], 1, self.name, way, left, free[1])
+            ways += three_turns(self.axes[1:4], 1, self.name, way, left, free.hand)
         return ways
 
 

@@ -30,9 +30,9 @@ error is at most this distance; round-off is far below."""
 
 
 TOUCHING = 4e-15
-"""Difference of two squares, as a part of them or m^2, below which it is round-off: a line touches
-its circle there. The root of such a difference would be a length of 6e-8, and half of all digits
-lost at a double root."""
+"""Difference of two squares, as a part of them or m^2, that may be round-off: there a line is taken
+to touch its circle, because the root of round-off would be an angle of up to 6e-8. A pose that it
+misses by little is solved again, with 0 in its place."""
 
 _LEAST = 1e-300
 """Divisor in place of a length that is zero; the quotient is not used."""
@@ -128,7 +128,9 @@ def point_to_point(h: Vector, v: Vector, w: Vector, free: Turn) -> tuple[Turn, A
     return direction(dot(v, w), dot(h, cross(v, w)), free, NEAR * NEAR)
 
 
-def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Crossing:
+def circle_and_line(
+    a: Any, b: Any, d: Any, free: Turn, touching: float = 0.0, gram: Any = None
+) -> Crossing:
     """Subproblems 3 and 4: the two turns with a c + b s = d.
 
     Args:
@@ -136,13 +138,14 @@ def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Cro
         b: Coefficient of the sine.
         d: Right side.
         free: Direction of (a, b) if both vanish.
+        touching: Part of the squares up to which a^2 + b^2 - d^2 counts as zero; see `TOUCHING`.
         gram: a^2 + b^2 - d^2, if the caller knows it more accurately than this difference.
     """
     towards, size = direction(a, b, free)
     rest = gram
     if gram is None:
         rest = size * size - d * d
-        rest = select(rest, TOUCHING * size * size, 0.0, rest)
+        rest = select(rest, touching * size * size, 0.0, rest)
     over = 1.0 / maximum(size, _LEAST)
     opening = Turn(
         select(size, TINY, 1.0, clip(d * over, -1.0, 1.0)),
@@ -161,17 +164,18 @@ def axis_to_angle(h: Vector, k: Vector, v: Vector, m: Vector, free: Turn) -> Cro
     sine, apart = cross(h, m), minus(h, m)
     gram = dot(sine, sine) - (hk - kv) * (hk - kv) - hk * kv * dot(apart, apart)
     a = dot(h, v) - hk * kv
-    return circle_and_line(a, dot(h, cross(k, v)), dot(h, m) - hk * kv, free, gram)
+    return circle_and_line(a, dot(h, cross(k, v)), dot(h, m) - hk * kv, free, gram=gram)
 
 
-def square_and_line(a: Any, b: Any, d: Any) -> Crossing:
+def square_and_line(a: Any, b: Any, d: Any, touching: float = 0.0) -> Crossing:
     """Solve the subproblem of a slide: the displacements x with a x + b x^2 = d, b a number.
 
+    A radicand up to `touching`, m^2, counts as zero.
     `size` is the radicand, m^2; if it is negative, there is no solution.
     """
     if b == 0.0:
         return Crossing((d / a,), 1.0, 0.0)
     middle = a / (-2.0 * b)
     rest = middle * middle + d / b
-    half_gap = np.sqrt(select(rest, TOUCHING, 0.0, rest))
+    half_gap = np.sqrt(select(rest, touching, 0.0, rest))
     return Crossing((middle + half_gap, middle - half_gap), rest, 0.0)
