@@ -155,6 +155,12 @@ class ClosedFormKernel:
         levers: Array = self._at_free_angles(R, p, *given, free)[-1]
         return levers
 
+    def bound(
+        self, signature: str, text: str, unusual: Callable[..., InverseSolutions]
+    ) -> Callable[..., InverseSolutions] | None:
+        """Return the entry as a function that leaves other calls to `unusual`; None without one."""
+        return self._rows.bound(signature, text, unusual) if self._rows else None
+
     def exact(self, R: Array) -> bool:
         """Return whether matrices are rotations to all digits, shape (3, 3) or (N, 3, 3)."""
         return bool(np.all(self._error(R) < EXACT))

@@ -7,6 +7,7 @@ compiled once, and returns all its branches; where it has none, positions are fo
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -123,8 +124,10 @@ class InverseKinematics:
                 self._entry, self.branches = self._closed.entry, self._closed.branches
                 self.structure = found.description
         self.redundant = None if self._given is None else self.joint_names[self._given]
-        if self._closed is not None and redundant == ARM_ANGLE:
-            self.redundant = ARM_ANGLE
+        if self._closed is not None:
+            self._enter(self._closed)
+            if redundant == ARM_ANGLE:
+                self.redundant = ARM_ANGLE
 
     def __call__(
         self,
@@ -154,16 +157,17 @@ class InverseKinematics:
             ArgumentError: If an argument is not finite, `rotation` is no rotation matrix, or
                 `redundant` is missing or not asked for.
         """
-        given: Any = () if redundant is None else (np.array([redundant]),)
-        found = self._entry(rotation, position, *given) if free == 0.0 else None
-        if found is not None:
-            return found
-        R, p = _as_arrays(rotation, position)
-        if R.ndim == 2 and free == 0.0 and not (R is rotation and p is position):
-            found = self._entry(R, p, *given)
+        try:
+            R = np.asarray(rotation, dtype=np.float64, order="C")
+            p = np.asarray(position, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise ArgumentError("rotation and position must hold numbers") from None
+        one = R.ndim == 2
+        if one and free == 0.0:
+            number = isinstance(redundant, (int, float))
+            found = self._entry(R, p, *([np.array([redundant], dtype=np.float64)] if number else ()))
             if found is not None:
                 return found
-        one = R.ndim == 2
         R, p = _checked_poses(R, p)
         given = self._redundant_positions(redundant, len(R))
         if self._closed is None:
@@ -182,6 +186,20 @@ class InverseKinematics:
         if self.redundant == ARM_ANGLE and self._closed is not None:
             return self._closed.arm_angle(positions)
         return None if self._given is None else float(positions[self._given])
+
+    def _enter(self, closed: ClosedFormKernel) -> None:
+        """Let the entry take calls without a Python frame in between, in a class of this object.
+
+        A call looks `__call__` up in the class. A subclass with its own keeps it.
+        """
+        kind, method = type(self), InverseKinematics.__call__
+        if kind.__call__ is not method:
+            return
+        signature = "__call__(rotation, position, *, redundant=None, free=0.0, start=None)"
+        call = closed.bound(signature, inspect.getdoc(method) or "", functools.partial(method, self))
+        if call is not None:
+            about = {"__doc__": kind.__doc__, "__module__": kind.__module__, "__call__": call}
+            self.__class__ = type(kind.__name__, (kind,), about)
 
     # -- the redundant joint --------------------------------------------------------------------
 
@@ -365,14 +383,6 @@ def _placed(
         return array
 
     return placed
-
-
-def _as_arrays(*arguments: npt.ArrayLike) -> tuple[Array, ...]:
-    """Return rotation and position as arrays of float64 in the order of C."""
-    try:
-        return tuple([np.asarray(x, dtype=np.float64, order="C") for x in arguments])
-    except (TypeError, ValueError):
-        raise ArgumentError("rotation and position must hold numbers") from None
 
 
 def _checked_poses(R: Array, p: Array) -> tuple[Array, Array]:
