@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.compiler.graph.trace import Shape
 from robot_dynamics.compiler.kernel import RowChoice
 from robot_dynamics.compiler.native import cache, llvm
@@ -84,6 +86,38 @@ class RowEntry:
         self._table[key] = id(items)
 
 
+def _gather(entry: EntryWriter, array: str, shape: Shape, target: str) -> None:
+    """Copy an array of float64 or float32, of any strides, to consecutive places."""
+    code = entry.code
+    kind = code.load("i64", array, python.TYPE)
+    entry.require(code.equal("i64", kind, entry.object("ndarray")))
+    flags = code.load("i32", array, python.FLAGS, align=4)
+    aligned = code.let(f"and i32 {flags}, {python.ALIGNED}")
+    entry.require(code.let(f"icmp ne i32 {aligned}, 0"))
+    ndim = code.load("i32", array, python.NDIM, align=4)
+    entry.require(code.equal("i32", ndim, str(len(shape))))
+    entry.check_shape(code.load("i64", array, python.DIMENSIONS), shape)
+    descr, data = (code.load("i64", array, field) for field in (python.DESCR, python.DATA))
+    places = code.load("i64", array, python.STRIDES)
+    strides = [code.load("i64", places, 8 * axis) for axis in range(len(shape))]
+    double, other, single, copied = (code.fresh(x) for x in ("double", "other", "float", "copied"))
+    code.branch(code.equal("i64", descr, entry.object("descr")), double, other)
+    code.label(other)
+    code.branch(code.equal("i64", descr, entry.object("float32")), single, "slow")
+    for label, scalar in ((double, "double"), (single, "float")):
+        code.label(label)
+        for number, indices in enumerate(np.ndindex(*shape)):
+            at = data
+            for index, stride in zip(indices, strides, strict=True):
+                at = code.let(f"add i64 {at}, " + code.let(f"mul i64 {stride}, {index}"))
+            value = code.load(scalar, at, align=4)
+            if scalar == "float":
+                value = code.let(f"fpext float {value} to double")
+            code.store("double", value, target, 8 * number)
+        code.do(f"br label %{copied}")
+    code.label(copied)
+
+
 def _module(
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],
@@ -96,18 +130,19 @@ def _module(
     buffers = {name: code.stack("double", math.prod(s)) for name, s in outputs.items()}
     sizes = [math.prod(shape) for shape in inputs.values()]
     own = code.stack("double", sum(sizes))  # the inputs, one after the other
-    error, kept = code.stack("double", 1), code.stack("i64", 1)
+    repaired, error = code.stack("double", sizes[0]), code.stack("double", 1)
+    kept = code.stack("i64", 1)
     entry.require(code.equal("i64", "%nargs", str(len(inputs))))
     entry.require(code.equal("i64", "%kwnames", "0"))
-    given = entry.check_inputs(inputs)
     data = [code.let(f"add i64 {own}, {8 * sum(sizes[:k])}") for k in range(len(sizes))]
-    for target, source, size in zip(data, given, sizes, strict=True):
-        code.copy(target, source, str(8 * size))
+    for k, (target, shape) in enumerate(zip(data, inputs.values(), strict=True)):
+        _gather(entry, code.load("i64", "%args", 8 * k), shape, target)
     code.let(f"call i32 @error(i64 {data[0]}, i64 {error})")
     exact = f"fcmp olt double {code.load('double', error)}, {number_text(choice.exact, 'double')}"
     code.branch(code.let(exact), "compute", "repair")
     code.label("repair")
-    code.let(f"call i32 @repair(i64 {given[0]}, i64 {data[0]})")
+    code.let(f"call i32 @repair(i64 {data[0]}, i64 {repaired})")
+    code.copy(data[0], repaired, str(8 * sizes[0]))
     code.do("br label %compute")
     code.label("compute")
     entry.require(entry.run_single([*data, *buffers.values()]))

@@ -57,6 +57,7 @@ KEYWORDS = (*BESIDE, "frame", "out", "threads")
 # Objects that the entry compares with; their addresses are filled in after loading
 OBJECTS = (
     *("ndarray", "descr", "none", "one", "tuple", "list", "results", "remembered", *KEYWORDS),
+    "float32",  # the dtype
     "next",  # an entry to try before the Python function, or None
     "alone",  # what an entry is bound to that does not try it, or 0
     # Of the entry that takes the place of a method, else 0: what it is bound to, its frame, the
@@ -260,6 +261,7 @@ def builtin_function(
         "list": list,
         "ndarray": np.ndarray,
         "descr": _DTYPE[scalar],
+        "float32": _DTYPE["float"],
         "none": None,
         "one": 1,  # CPython has a single object for each small number
         "results": results,
