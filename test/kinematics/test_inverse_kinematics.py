@@ -6,11 +6,14 @@ import re
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 from arms import ANY_WRIST, INNER, PANDA, SHORT, SIX_JOINTS, arm_of
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, UnknownNameError
 from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.kinematics.inverse.near_rotations import nearest_rotations
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 
@@ -255,6 +258,59 @@ def test_one_pose_and_a_batch_agree(name):
         assert one.valid.all()
         assert one.valid.shape == one.self_motion.shape == (len(one.q),)
         assert one.reason is None
+
+
+SPECIAL_Q = {  # of the UR5
+    "wrist axes in line": [0.3, -1.0, 1.2, 0.4, 0.0, 0.7],
+    "in line and stretched": [0.3, -1.0, 0.0, 0.4, 0.0, 0.7],
+    "zero": [0.0] * 6,
+    "stretched": [0.3, -1.0, 0.0, 0.4, 0.8, 0.7],
+}
+
+
+@pytest.mark.skipif(not native_entry.available(), reason="no native entry")
+@pytest.mark.parametrize("kind", [*SPECIAL_Q, "out of reach", "six digits"])
+def test_a_special_pose_is_one_native_call_and_agrees_with_a_batch(kind, monkeypatch):
+    arm = SIX_JOINTS["ur5"]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    q = np.array([SPECIAL_Q.get(kind, [0.3, -1.0, 1.2, 0.4, 0.8, 0.7])])
+    R, p = poses_of(arm.robot, arm.frame, ik, q)
+    p = p + 5.0 * (kind == "out of reach")
+    R = np.round(R, 6) if kind == "six digits" else R
+    many = ik(R, p)
+
+    def in_python(*_):
+        raise AssertionError("solved in Python")
+
+    monkeypatch.setattr(InverseKinematics, "_solutions", in_python)
+    for pose in (
+        (R[0].copy(), p[0].copy()),
+        (R[0].T.copy().T, p[0]),
+        (R[0].tolist(), p[0].tolist()),
+    ):
+        one = ik(*pose)
+        np.testing.assert_allclose(one.q, many.q[0][many.valid[0]], rtol=0.0, atol=1e-12)
+        assert one.branch == tuple(np.array(ik.branches)[many.valid[0]])
+        assert one.reason == many.reason[0]
+        assert one.self_motion.tolist() == many.self_motion[0][many.valid[0]].tolist()
+
+
+def test_arrays_of_float32_are_solved_as_their_numbers():
+    ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
+    R, p = poses_of(SIX_JOINTS["ur5"].robot, "tool0", ik, np.full((1, 6), 0.7))
+    R, p = R[0].astype(np.float32), p[0].astype(np.float32)
+    wide = ik(R.astype(np.float64), p.astype(np.float64))
+    assert len(wide.q) == 8
+    for pose in ((R, p), (R, p.astype(np.float64)), (R.T.copy().T, p[::-1].copy()[::-1])):
+        np.testing.assert_array_equal(ik(*pose).q, wide.q)
+
+
+def test_the_nearest_rotation_is_the_orthogonal_factor_of_the_polar_decomposition():
+    rng = np.random.default_rng(7)
+    exact = Rotation.random(1000, random_state=rng).as_matrix()
+    R = exact + rng.uniform(-1e-6, 1e-6, exact.shape)
+    U, _, V = np.linalg.svd(R)
+    np.testing.assert_allclose(nearest_rotations(R), U @ V, rtol=0.0, atol=1e-14)
 
 
 def test_a_rotation_of_six_digits_and_no_poses_at_all_are_taken():

@@ -14,7 +14,7 @@ import functools
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -158,8 +158,10 @@ class NativeKernel(Kernel):
         chosen_rows: Any = imported("robot_dynamics.compiler.native.entry.chosen_rows")
         if not native_entry.available() or self.outputs[choice.measure][0] > chosen_rows.MOST_ROWS:
             return None
+        error, repair = (cast(NativeKernel, x)._code for x in (choice.error, choice.repair))
+        kernels = {"single": self._code, "error": error, "repair": repair}
         entry: ChosenRows = chosen_rows.RowEntry(
-            self._code, self.inputs, self.outputs, choice, signature, text, unusual
+            kernels, self.inputs, self.outputs, choice, signature, text, unusual
         )
         return entry
 

@@ -165,7 +165,8 @@ class InverseKinematics:
         one = R.ndim == 2
         if one and free == 0.0:
             number = isinstance(redundant, (int, float))
-            found = self._entry(R, p, *([np.array([redundant], dtype=np.float64)] if number else ()))
+            value = (np.array([redundant], dtype=np.float64),) if number else ()
+            found = self._entry(R, p, *value)
             if found is not None:
                 return found
         R, p = _checked_poses(R, p)
@@ -196,7 +197,9 @@ class InverseKinematics:
         if kind.__call__ is not method:
             return
         signature = "__call__(rotation, position, *, redundant=None, free=0.0, start=None)"
-        call = closed.bound(signature, inspect.getdoc(method) or "", functools.partial(method, self))
+        call = closed.bound(
+            signature, inspect.getdoc(method) or "", functools.partial(method, self)
+        )
         if call is not None:
             about = {"__doc__": kind.__doc__, "__module__": kind.__module__, "__call__": call}
             self.__class__ = type(kind.__name__, (kind,), about)
@@ -292,9 +295,10 @@ class InverseKinematics:
         """Improve N special poses; return functions that tell reasons and self-motions of each."""
         q, residual, _, freedom, regular = found
         rows = (regular == SPECIAL).nonzero()[0]
-        if rows.size:
-            exact = closed(*[None if x is None else x[rows] for x in pose])
-            for array, other in zip(found[:4], exact[:4], strict=True):
+        if rows.size:  # without counting a near touch as one
+            given = None if pose[2] is None else pose[2][rows]
+            better = closed(pose[0][rows], pose[1][rows], given, pose[3][rows])
+            for array, other in zip(found[:4], better[:4], strict=True):
                 array[rows] = other
         self._polish(found, pose)
         frees = np.repeat(pose[3][:, None], q.shape[1], axis=1)
@@ -304,8 +308,9 @@ class InverseKinematics:
             R, p, given = pose[0][at], pose[1][at], None if pose[2] is None else pose[2][at]
             both = ~np.any(residual <= REACHED, axis=1)[at]
             frees[lost] = free_angles_within_reach(closed, R, p, given, branch, both)
-            for array, better in zip(found[:4], closed(R, p, given, frees[lost])[:4], strict=True):
-                array[lost] = better[np.arange(len(at)), branch]
+            better = closed(R, p, given, frees[lost])
+            for array, other in zip(found[:4], better[:4], strict=True):
+                array[lost] = other[np.arange(len(at)), branch]
             self._polish(found, pose)
         valid: Any = residual <= REACHED
         q[~valid] = np.nan

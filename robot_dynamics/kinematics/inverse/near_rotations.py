@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import maximum, select
@@ -60,7 +61,7 @@ def nearest_rotations(R: Array) -> Array:
 
 
 def rotation_error(rotation: Array) -> dict[str, Array]:
-    """Return the output of a kernel: squares of R^T R - 1 and of the determinant - 1, shape (1,)."""
+    """Return the output of a kernel: squares of R^T R - 1 and the determinant - 1, shape (1,)."""
     x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
     units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
     errors = [*units, dot(x, y), dot(y, z), dot(z, x)]

@@ -33,7 +33,8 @@ class RowEntry:
     """The entry of one kernel.
 
     Args:
-        kernel: Its code for one sample; lives as long as the entry.
+        kernels: Code of the kernel for one sample, "single", and of `RowChoice.error` and `repair`;
+            they live as long as the entry.
         inputs: Its inputs.
         outputs: Its outputs.
         choice: The rows.
@@ -47,7 +48,7 @@ class RowEntry:
 
     def __init__(
         self,
-        kernel: llvm.Loaded,
+        kernels: Mapping[str, llvm.Loaded],
         inputs: Mapping[str, Shape],
         outputs: Mapping[str, Shape],
         choice: RowChoice,
@@ -57,13 +58,11 @@ class RowEntry:
     ) -> None:
         rows = outputs[choice.measure][0]
         ir = _module(inputs, outputs, choice, llvm.host().typed_pointers)
-        imports = {**python.imports(), "single": kernel.address("single")}
-        for name, kernel_of in (("error", choice.error), ("repair", choice.repair)):
-            imports[name] = kernel_of.addresses("double")[0]
+        imports = python.imports() | {name: x.address("single") for name, x in kernels.items()}
         code = cache.object_code("chosen rows", ir)
         self._code = llvm.Loaded(code, ["call", "objects", "table"], imports)
         self._table = (ctypes.c_int64 * (2 * 3**rows)).from_address(self._code.address("table"))
-        self._code.kept += [None] * max(python.REMEMBERED) + [kernel, choice.error, choice.repair]
+        self._code.kept += [None] * max(python.REMEMBERED) + [kernels]
         self._results = choice.results
         self.function = self.bound(signature, text, unusual)
 
@@ -108,14 +107,61 @@ def _gather(entry: EntryWriter, array: str, shape: Shape, target: str) -> None:
         code.label(label)
         for number, indices in enumerate(np.ndindex(*shape)):
             at = data
-            for index, stride in zip(indices, strides, strict=True):
-                at = code.let(f"add i64 {at}, " + code.let(f"mul i64 {stride}, {index}"))
+            for index, step in zip(indices, strides, strict=True):
+                at = code.let(f"add i64 {at}, " + code.let(f"mul i64 {step}, {index}"))
             value = code.load(scalar, at, align=4)
             if scalar == "float":
                 value = code.let(f"fpext float {value} to double")
             code.store("double", value, target, 8 * number)
         code.do(f"br label %{copied}")
     code.label(copied)
+
+
+def _chosen(
+    code: Code, buffers: Mapping[str, str], choice: RowChoice, s: int, special: str
+) -> tuple[list[str], str]:
+    """Return whether each of s rows is returned, i1, and where the table has their items."""
+    returned: list[str] = []
+    key = code.let(f"select i1 {special}, i64 {3**s}, i64 0")
+    limit, one = (number_text(x, "double") for x in (choice.limit, 1.0))
+    for i in range(s):
+        measure, flag = (
+            code.load("double", buffers[x], 8 * i) for x in (choice.measure, choice.flag)
+        )
+        returned.append(code.let(f"fcmp ole double {measure}, {limit}"))
+        flagged = code.let(f"fcmp oeq double {flag}, {one}")
+        digit = code.let(f"select i1 {flagged}, i64 {2 * 3**i}, i64 {3**i}")
+        part = code.let(f"select i1 {returned[i]}, i64 {digit}, i64 0")
+        key = code.let(f"add i64 {key}, {part}")
+    return returned, key
+
+
+def _rows(
+    entry: EntryWriter,
+    outputs: Mapping[str, Shape],
+    buffers: Mapping[str, str],
+    choice: RowChoice,
+    returned: list[str],
+) -> dict[str, str]:
+    """Copy the rows that are returned into new arrays; return the array of each field."""
+    code, numbers = entry.code, ["0"]
+    for one in returned:
+        numbers.append(code.let(f"add i64 {numbers[-1]}, " + code.let(f"zext i1 {one} to i64")))
+    entry.count = numbers[-1]
+    shapes = {field: outputs[output][1:] for field, output in choice.fields.items()}
+    arrays = {field: entry.new_array(shape) for field, shape in shapes.items()}
+    targets = entry.data_of(list(arrays.values()))
+    for i, one in enumerate(returned):
+        copy, go_on = code.fresh("copy"), code.fresh("next")
+        code.branch(one, copy, go_on)
+        code.label(copy)
+        for target, (field, output) in zip(targets, choice.fields.items(), strict=True):
+            size = 8 * math.prod(shapes[field])
+            to = code.let(f"add i64 {target}, " + code.let(f"mul i64 {numbers[i]}, {size}"))
+            code.copy(to, code.let(f"add i64 {buffers[output]}, {i * size}"), str(size))
+        code.do(f"br label %{go_on}")
+        code.label(go_on)
+    return arrays
 
 
 def _module(
@@ -129,9 +175,11 @@ def _module(
     entry = EntryWriter(code, "double", many=True)
     buffers = {name: code.stack("double", math.prod(s)) for name, s in outputs.items()}
     sizes = [math.prod(shape) for shape in inputs.values()]
-    own = code.stack("double", sum(sizes))  # the inputs, one after the other
+    own, bytes_of_own = code.stack("double", sum(sizes)), 8 * sum(sizes)
     repaired, error = code.stack("double", sizes[0]), code.stack("double", 1)
     kept = code.stack("i64", 1)
+
+    # the inputs, one after the other
     entry.require(code.equal("i64", "%nargs", str(len(inputs))))
     entry.require(code.equal("i64", "%kwnames", "0"))
     data = [code.let(f"add i64 {own}, {8 * sum(sizes[:k])}") for k in range(len(sizes))]
@@ -144,6 +192,8 @@ def _module(
     code.let(f"call i32 @repair(i64 {data[0]}, i64 {repaired})")
     code.copy(data[0], repaired, str(8 * sizes[0]))
     code.do("br label %compute")
+
+    # all rows
     code.label("compute")
     entry.require(entry.run_single([*data, *buffers.values()]))
     verdict = code.load("double", buffers[choice.verdict])
@@ -151,19 +201,7 @@ def _module(
     special = code.let(f"fcmp oeq double {verdict}, {number_text(choice.special, 'double')}")
     entry.require(code.let(f"or i1 {ordinary}, {special}"))
     s = outputs[choice.measure][0]
-    count, key = "0", code.let(f"select i1 {special}, i64 {3**s}, i64 0")
-    rows = []  # whether each is returned, and its number in the results
-    limit, one = (number_text(x, "double") for x in (choice.limit, 1.0))
-    for i in range(s):
-        measure, flag = (
-            code.load("double", buffers[x], 8 * i) for x in (choice.measure, choice.flag)
-        )
-        returned = code.let(f"fcmp ole double {measure}, {limit}")
-        rows.append((returned, count))
-        flagged = code.let(f"fcmp oeq double {flag}, {one}")
-        digit = code.let(f"select i1 {flagged}, i64 {2 * 3**i}, i64 {3**i}")
-        key = code.let(f"add i64 {key}, " + code.let(f"select i1 {returned}, i64 {digit}, i64 0"))
-        count = code.let(f"add i64 {count}, " + code.let(f"zext i1 {returned} to i64"))
+    returned, key = _chosen(code, buffers, choice, s, special)
     table = f"[{2 * 3**s} x i64]"
     place = code.let(f"add i64 {code.address_of('table', table)}, " + code.let(f"shl i64 {key}, 3"))
     items = code.load("i64", place)
@@ -175,32 +213,20 @@ def _module(
         code.do(f"call void @Py_IncRef(i64 {item})")
         return item
 
-    code.branch(special, "keep", "share")
-    code.label("keep")
-    size = str(8 * sum(sizes))
-    code.store("i64", code.let(f"call i64 @PyBytes_FromStringAndSize(i64 {own}, i64 {size})"), kept)
-    code.do("br label %rows")
-    code.label("share")
+    # the result
+    code.branch(special, "special", "ordinary")
+    code.label("special")
+    copy = code.let(f"call i64 @PyBytes_FromStringAndSize(i64 {own}, i64 {bytes_of_own})")
+    code.store("i64", copy, kept)
+    code.do("br label %result")
+    code.label("ordinary")
     code.store("i64", shared(choice.inputs), kept)
-    code.do("br label %rows")
-    code.label("rows")
+    code.do("br label %result")
+    code.label("result")
     made = {choice.inputs: code.load("i64", kept)}
     entry.fail_if_null(made[choice.inputs])
     entry.made.append(made[choice.inputs])
-    entry.count = count
-    for field, output in choice.fields.items():
-        made[field] = entry.new_array(outputs[output][1:])
-    targets = entry.data_of([made[field] for field in choice.fields])
-    for i, (returned, number) in enumerate(rows):
-        copy, go_on = code.fresh("copy"), code.fresh("next")
-        code.branch(returned, copy, go_on)
-        code.label(copy)
-        for target, output in zip(targets, choice.fields.values(), strict=True):
-            size = 8 * math.prod(outputs[output][1:])
-            to = code.let(f"add i64 {target}, " + code.let(f"mul i64 {number}, {size}"))
-            code.copy(to, code.let(f"add i64 {buffers[output]}, {i * size}"), str(size))
-        code.do(f"br label %{go_on}")
-        code.label(go_on)
+    made |= _rows(entry, outputs, buffers, choice, returned)
 
     def item(k: int) -> str:
         return made.get(fields[k]) or shared(fields[k])

@@ -162,7 +162,9 @@ class ParallelEquations:
             wrist: Point of the last one in it, before the turn.
         """
         p_i, p_j, p_k = (self.axes[joint].p for joint in self.turns)
-        near, far = (float(np.linalg.norm(_flat(self.n, minus(*x)))) for x in ((p_j, p_i), (p_k, p_j)))
+        near, far = (
+            float(np.linalg.norm(_flat(self.n, minus(*x)))) for x in ((p_j, p_i), (p_k, p_j))
+        )
         x, y = (_flat(last.h, minus(point, last.p)) for point in (wrist, shoulder))
         return _Reach(
             dot(x, x) + dot(y, y),
