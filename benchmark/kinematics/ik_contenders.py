@@ -68,10 +68,10 @@ class IkProblem:
         """The joints that move the frame."""
         return AxisChain.of(self.robot, self.frame)
 
-    def in_line(self) -> tuple[Array, Array]:
-        """Pose number 0 with joint 5 at 0, where wrists have their axes in line."""
+    def with_zero(self, *joints: int) -> tuple[Array, Array]:
+        """Pose number 0 with some joints, counted from 1, at 0."""
         q = self.q[:1].copy()
-        q[0, 4] = 0.0
+        q[0, [joint - 1 for joint in joints]] = 0.0
         R, p = _pose(self.robot, self.frame, self.chain.names, q)
         return R[0].copy(), p[0].copy()
 
