@@ -57,6 +57,9 @@ def postpone(module: str) -> None:
         if spec is not None and spec.loader is not None:
             sys.modules[module] = module_from_spec(spec)
             sys.modules[module].__class__ = _Postponed
+            package, _, name = module.rpartition(".")
+            if package:  # an import that finds the module leaves its package as it is
+                setattr(sys.modules[package], name, sys.modules[module])
 
 
 def needed(module: str, purpose: str, extra: str) -> Any:
