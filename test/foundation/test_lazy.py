@@ -5,7 +5,7 @@ import sys
 
 
 def test_other_packages_find_a_postponed_module_in_its_package():
-    """A reader of a URDF postpones `xml.dom.minidom`, which xacro and others take from `xml.dom`."""
+    """Reading a URDF postpones `xml.dom.minidom`, which xacro takes from `xml.dom`."""
     code = (
         "from robot_dynamics.foundation.lazy import postpone\n"
         "postpone('xml.dom.minidom')\n"
