@@ -314,15 +314,17 @@ class InverseKinematics:
             self._polish(found, pose)
         valid: Any = residual <= REACHED
         q[~valid] = np.nan
-        poses = [[None if x is None else x[row] for x in pose] for row in range(len(q))]
+
+        def poses() -> list[list[Any]]:
+            return [[None if x is None else x[row] for x in pose] for row in range(len(q))]
 
         def reasons() -> list[Any]:
-            rows = zip(valid, poses, strict=True)
+            rows = zip(valid, poses(), strict=True)
             return [None if reached.any() else closed.reason(*one) for reached, one in rows]
 
         def motions() -> list[Any]:
             turn = valid.any(axis=1) & (freedom > 0.0).any(axis=1)
-            rows = zip(turn, valid, poses, frees, strict=True)
+            rows = zip(turn, valid, poses(), frees, strict=True)
             return [
                 self_motions(closed, reached, [*one[:3], free]) if turns else [None] * len(free)
                 for turns, reached, one, free in rows
