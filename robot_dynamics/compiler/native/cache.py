@@ -28,10 +28,11 @@ import logging
 import os
 import stat
 import sys
-import sysconfig
 import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def environment(host: Host) -> tuple[str, ...] | None:
     sources = source_fingerprint()
     if sources is None:
         return None
-    python = f"{sys.implementation.cache_tag} {sysconfig.get_config_var('SOABI')}"
+    python = f"{sys.implementation.cache_tag} {EXTENSION_SUFFIXES[0]}"
     versions = f"{__version__}, {python}, numpy {np.__version__}"
     return sources, versions, host.llvm, host.cpu, host.features
 
@@ -245,9 +246,10 @@ def fingerprint_of(package: Any) -> str | None:
     h = hashlib.sha256()
     found = False
     try:
-        for name, file in sorted(_sources(package)):
-            content = file.read_bytes()
-            h.update(f"{name} {len(content)}\n".encode() + content)
+        for name, file in sorted(_sources(package), key=itemgetter(0)):
+            content = _content(file)
+            h.update(f"{name} {len(content)}\n".encode())
+            h.update(content)
             found = True
     except OSError:
         return None
@@ -255,7 +257,7 @@ def fingerprint_of(package: Any) -> str | None:
 
 
 def _sources(package: Any) -> Iterator[tuple[str, Any]]:
-    for entry in package.iterdir():
+    for entry in _entries(package):
         if entry.name.endswith(".py"):
             yield entry.name, entry
         elif entry.name in PACKAGES:
@@ -263,9 +265,23 @@ def _sources(package: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _python_files(folder: Any, path: str) -> Iterator[tuple[str, Any]]:
-    for entry in folder.iterdir():
+    for entry in _entries(folder):
         name = f"{path}/{entry.name}"
         if entry.name.endswith(".py"):
             yield name, entry
         elif entry.name != "__pycache__" and entry.is_dir():
             yield from _python_files(entry, name)
+
+
+def _entries(folder: Any) -> Iterator[Any]:
+    """List a folder, a path or a traversable; paths as `os.DirEntry`, which reads no further."""
+    return os.scandir(folder) if isinstance(folder, os.PathLike) else folder.iterdir()
+
+
+def _content(file: Any) -> bytes:
+    """Read a file of `_entries`; the first call of every process reads all of them."""
+    if isinstance(file, os.DirEntry):
+        with open(file, "rb", buffering=0) as stream:
+            return stream.read()
+    content: bytes = file.read_bytes()
+    return content

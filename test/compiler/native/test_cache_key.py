@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -85,7 +84,7 @@ def test_another_version_or_interpreter_makes_other_kernels(folder, short_arm, m
     owner, name, value = {
         "__version__": (cache, "__version__", "99.0"),
         "numpy": (np, "__version__", "99.0"),
-        "interface": (sysconfig, "get_config_var", lambda name: "another"),
+        "interface": (cache, "EXTENSION_SUFFIXES", [".another.so"]),
     }[change]
     monkeypatch.setattr(owner, name, value)
     monkeypatch.setattr(llvm, "compile_object", compiler_called)

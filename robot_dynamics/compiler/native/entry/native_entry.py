@@ -18,7 +18,6 @@ import functools
 import inspect
 import os
 import sys
-import sysconfig
 import threading
 import weakref
 from abc import ABCMeta
@@ -93,7 +92,7 @@ def available() -> bool:
         return False
     if sys.implementation.name != "cpython" or sys.maxsize <= 2**32:
         return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if "t" in getattr(sys, "abiflags", ""):  # free-threaded; Windows may not say, the samples do
         return False
     if not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):  # Python 3.10 has it inline only
         return False
