@@ -72,7 +72,7 @@ class Subject:
 
     def __init__(self, robot: Robot) -> None:
         self.tree = merge_fixed(robot)
-        self.plan, _ = plan_of(self.tree)
+        self.plan, *_ = plan_of(self.tree)
         self.reduced = reduce(robot, search=True)
 
     def search_without(self, *kinds: str) -> OperationCount:

@@ -56,16 +56,17 @@ def reduce(
         accelerations: Whether the equations will be solved for accelerations, which are more
             sensitive to snapped constants than torques.
     """
-    plan, change = plan_of(merge_fixed(robot), accelerations)
+    plan, usual, change = plan_of(merge_fixed(robot), accelerations)
     if search:
         found = found_by_search(plan, progress)
         change_of_search = change_of(plan.tree, found, accelerations)
         if change_of_search <= max(HARMLESS, change):
             return replace(found, torque_residual=change_of_search)
         log.debug("robot '%s': the search result loses digits and is rejected", robot.name)
-    quick = plan.reduced(usual_choices(plan))
-    quick = replace(quick, length_unit=units(quick)[0])
-    return replace(quick, torque_residual=change_of(plan.tree, quick, accelerations))
+    if plan.runs:
+        usual = plan.reduced(usual_choices(plan))
+        change = change_of(plan.tree, usual, accelerations)
+    return replace(usual, length_unit=units(usual)[0], torque_residual=change)
 
 
 # -- the rule for runs of parallel joints ----------------------------------------------------
@@ -326,19 +327,24 @@ class Plan:
         ), on_branch
 
 
-def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, float]:
-    """Return the plan of a tree with the loosest harmless tolerance, and the change it causes."""
+def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, ReducedRobot, float]:
+    """Return the plan of a tree with the loosest harmless tolerance.
+
+    With it, the robot with usual frames and rotated axes, and the change that the tolerance causes
+    there.
+    """
     frames = FrameCandidates(tree)
     sizes = outward_bodies(tree)
     usual = [LinkChoice()] * len(tree.joints)
     for tolerance in TOLERANCES:
         plan = Plan(tree, frames.offsets, frames.directions, sizes, tolerance, frames.runs)
-        change = change_of(tree, plan.reduced(usual), accelerations)
+        reduced = plan.reduced(usual)
+        change = change_of(tree, reduced, accelerations)
         if change <= HARMLESS:
             break
     log.debug("robot '%s': constants snapped within %g change results by %.1e, relative",
               tree.name, tolerance, change)  # fmt: skip
-    return plan, change
+    return plan, reduced, change
 
 
 def change_of(tree: Robot, reduced: ReducedRobot, accelerations: bool) -> float:

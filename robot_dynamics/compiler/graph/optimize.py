@@ -1,9 +1,9 @@
 """Graph passes: the same outputs with fewer operations.
 
-A pass takes a program and returns a program; `optimize` runs all of them in
-order. Dead operations and repeated subexpressions need no pass: a program lists
-live nodes only, and a graph holds each distinct node once. A new pass is a
-function that ends in `trace.rewrite` and is listed in `PASSES`. Code that passes
+A pass takes a program and returns a program, the same one if it finds nothing to do;
+`optimize` runs all of them in order. Dead operations and repeated subexpressions need
+no pass: a program lists live nodes only, and a graph holds each distinct node once. A
+new pass is a function that ends in `trace.rewrite` and is listed in `PASSES`. Code that passes
 share is in `trace`, so that a pass can have a file of its own without an import cycle.
 """
 
@@ -54,15 +54,16 @@ def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
 def factor_sums(program: Program) -> Program:
     """Factor out common factors of products in a sum: a x + b y - a z = a (x - z) + b y."""
     uses = use_counts(program)
-    sums = {s.root.index: s for s in nary_operations(program, uses, (ADD, SUBTRACT))}
+    sums: dict[int, list[_Product]] = {}  # products of the sums in which two share a factor
+    for operation in nary_operations(program, uses, (ADD, SUBTRACT)):
+        products = [_Product(factors(term, uses), minus) for term, minus in operation.terms]
+        if _best_factor(products) is not None:
+            sums[operation.root.index] = products
 
     def rule(node: Expression, new: Rewritten) -> Expression:
-        if node.index not in sums:
-            return rebuilt(node, new)
-        products = [_Product(factors(term, uses), minus) for term, minus in sums[node.index].terms]
-        return rebuilt(node, new) if _best_factor(products) is None else _factored(products, new)
+        return _factored(sums[node.index], new) if node.index in sums else rebuilt(node, new)
 
-    return rewrite(program, rule)
+    return rewrite(program, rule) if sums else program
 
 
 def share_sums(program: Program) -> Program:
@@ -102,7 +103,7 @@ def gather_multiples(program: Program) -> Program:
             ]
         )
 
-    return rewrite(program, rule)
+    return rewrite(program, rule) if multiples else program
 
 
 PASSES: Sequence[Pass] = (
@@ -235,7 +236,7 @@ def _share_pairs(
         assert total is not None  # every sum or product has terms
         return total
 
-    return rewrite(program, rule)
+    return rewrite(program, rule) if touched else program
 
 
 def _pairs_among(terms: list[tuple[int, bool]]) -> set[_Pair]:
