@@ -52,7 +52,7 @@ class BaseEstimate:
         self._stamp = self._at = self._asked = -np.inf
         self._passed = 0.0  # since the measurement before, s; 0 where the filters begin anew
         self._share = 0.0  # of the motion, the rest being of a base that stands
-        self._motion = self.still = _numbers(self._world)
+        self._motion = self.still = self._rest = self._given = _numbers(self._world)
 
     def imu(self, force: Array, angular: Array, place: Array, stamp: float, now: float) -> None:
         """Take a measurement of an IMU.
@@ -138,14 +138,17 @@ class BaseEstimate:
         """Return the motion of the base at steady time `now`, s, as `BaseMotion.numbers` does.
 
         The same object until it changes. From call to call, the motion fades into that of a base
-        that stands, and back.
+        that stands, and back; at first from one under the gravity that was given.
         """
         passed, self._asked = now - self._asked, now
         step, goal = max(passed, 0.0) / FADE_S, 0.0 if self.stale(now) else 1.0
         share = self._share = min(max(goal, self._share - step), self._share + step)
+        begins = passed == np.inf and self.received  # without a motion before
+        if share == 1.0 or begins or self._rest is not self._given:
+            self._rest = self.still
         if share in (0.0, 1.0):
-            return self._motion if share else self.still
-        return self.still + share * (self._motion - self.still)
+            return self._motion if share else self._rest
+        return self._rest + share * (self._motion - self._rest)
 
 
 def _filtered(before: Array, measured: Array, periods: float) -> Array:

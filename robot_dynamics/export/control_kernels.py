@@ -131,7 +131,7 @@ class SymbolicModel:
     Args:
         equations: Equations of the robot under load, by the names of kernels.
         parents: For the factorisation of the mass matrix.
-        load: Inputs `payload` and `gravity` by name, as far as there are any.
+        load: Inputs `payload`, and `gravity` or `base`, by name, as far as there are any.
         drives: Friction and rotors.
         tuning: Bandwidth and widths.
         coupled: As of `Model`.
@@ -151,7 +151,7 @@ class SymbolicModel:
     def _evaluate(self, name: str, *motion: Array) -> Any:
         found = self.equations[name]
         given = {key: self.load[key] for key in found.inputs if key in self.load}
-        return found.function(*motion, **given)
+        return found.function(**dict(zip(found.inputs, motion, strict=False)), **given)
 
     @property
     def bandwidth(self) -> Any:
@@ -165,8 +165,10 @@ class SymbolicModel:
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return efforts of a motion without friction, shape (n,)."""
-        tau: Array = self._evaluate("inverse", q, qd, qdd)
-        return tau + self.drives.rotor * qdd
+        tau = self._evaluate("inverse", q, qd, qdd)
+        if isinstance(tau, dict):  # beside the wrench of a moving base
+            tau = tau["tau"]
+        return np.asarray(tau + self.drives.rotor * qdd)
 
     def momentum(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Return the generalized momentum and its rate without rotors, shape (n,) each."""
@@ -180,6 +182,10 @@ class SymbolicModel:
     def gravity(self, q: Array) -> Array:
         """Return the efforts that hold the arm at rest, shape (n,)."""
         return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
+
+    def gyroscopic(self, q: Array, qd: Array) -> Array:
+        """See `Model.gyroscopic`."""
+        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the accelerations by efforts without friction, shape (n,)."""
@@ -227,6 +233,8 @@ class SymbolicTask:
         found = task_space.task_equations(self._arm, mode, self._projector, x)
         tau = found.pop("effort")
         self.results = found
+        if "base" in model.load:  # the law has the velocities of a base that stands
+            tau = tau + model.gyroscopic(*measured)
         return np.asarray(tau + model.friction_effort(found["velocity"], tau))
 
 
@@ -239,6 +247,8 @@ class ControlKernels:
         hand: Link or frame that the modes in task space control; by default `endpoint`, or the
             first tip.
         projector: One of `task_space.PROJECTORS`.
+        base: "fixed", with the input `gravity` of the programs, shape (3,); or "moving", with `base`
+            in its place, the numbers of `BaseMotion`, shape (15,).
     """
 
     def __init__(
@@ -247,23 +257,27 @@ class ControlKernels:
         endpoint: str | None,
         hand: str | None = None,
         projector: str = task_space.CONSISTENT,
+        base: str = "fixed",
     ) -> None:
         robot = self.robot = dynamics.robot
         hand = hand_frame(robot, endpoint, hand)
-        self._key = robot_digest(robot), dynamics.formulation, endpoint, hand, projector
+        self._key = robot_digest(robot), dynamics.formulation, endpoint, hand, projector, base
         self._projector = projector
         self._arm = ArmEquations.of(dynamics, hand, endpoint)
         turning = continuous_joints(robot)
         self._continuous = turning if turning.any() else None
         self._parents = composite_body.elimination_parents(merge_fixed(robot))
-        loaded = Variant(payload_at=endpoint, gravity=True)
+        moves = base == "moving"
+        placed = dynamics.on_moving_base if moves else dynamics
         carrying = Variant(payload_at=endpoint)
+        loaded = replace(carrying, gravity=not moves)
         self._equations = {
-            "inverse": next(dynamics.equations("inverse", loaded)),
+            "inverse": next(placed.equations("inverse", loaded)),
             "mass_matrix": next(dynamics.equations("mass_matrix", carrying)),
-            "momentum": next(dynamics.equations("momentum", loaded)),
+            "momentum": next(placed.equations("momentum", loaded)),
         }
-        self.load_shapes: dict[str, Shape] = dict(loaded.inputs)
+        moving: dict[str, Shape] = {"base": (15,)} if moves else {}
+        self.load_shapes: dict[str, Shape] = {**loaded.inputs, **moving}
 
     def programs(self) -> dict[str, Program]:
         """Return the programs by name, optimized; those of the last robots are known."""

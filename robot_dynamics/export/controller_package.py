@@ -81,6 +81,7 @@ class PackageRequest:
         drives: Friction and rotors; by default the friction of the URDF.
         hand: Link or frame that the modes in task space control; see `hand_frame`.
         projector: Of their null space.
+        base: "fixed", or "moving" for a controller that takes the motion of the base.
     """
 
     name: str
@@ -94,6 +95,7 @@ class PackageRequest:
     drives: Drives | None = None
     hand: str | None = None
     projector: str = CONSISTENT
+    base: str = "fixed"
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
     check_effort_limits(robot)
     dynamics = Dynamics(robot)
     hand = request.endpoint, request.hand, request.projector
-    programs = ControlKernels(dynamics, *hand).programs()
+    programs = ControlKernels(dynamics, *hand, request.base).programs()
     urdf, missing = controlled_urdf(request.urdf, robot, request.locked)
     drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
     written = {
@@ -136,10 +138,13 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
             request.endpoint,
             drives,
             _coupling(request.urdf, robot),
+            request.base,
         ),
         "src/hand.hpp": hand_hpp(name, dynamics, *hand),
         "src/model.hpp": model_hpp(name, request.whole, request.endpoint, request.command),
-        "test/reference_efforts.hpp": reference_efforts_hpp(name, robot, request.endpoint, drives),
+        "test/reference_efforts.hpp": reference_efforts_hpp(
+            name, robot, request.endpoint, drives, request.base
+        ),
         f"urdf/{name}.urdf": urdf,
     }
     values = _values(request, robot)

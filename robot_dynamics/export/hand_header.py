@@ -44,8 +44,10 @@ def hand_hpp(
     rows = ",\n".join(f"  {vector(A[np.triu_indices(6)])}" for A in mobility.mobilities)
     tree = merge_fixed(robot)
     own = tree.frame(name).link
-    fixed = ", ".join(
-        "true" if tree.frame(frame).link == own else "false" for frame in robot.frame_names
+    links = [tree.frame(frame).link for frame in robot.frame_names]
+    fixed, still = (
+        ", ".join("true" if link == body else "false" for link in links)
+        for body in (own, tree.links[0].name)
     )
     within = ", ".join("true" if x else "false" for x in mobility.within)
     return f"""// Constants of the hand {comment(name)}
@@ -68,10 +70,12 @@ using SixBySix = std::array<double, 36>;
 constexpr std::array<const char *, {len(robot.frame_names)}> FRAMES = {{{{
 {frames}}}}};
 
-/// The hand, its place among them, which of them are fixed to it, and whether it is the only one.
+/// The hand, its place among them, which of them are fixed to it and to the root link, and whether
+/// it is the only one.
 constexpr const char * HAND = {text(name)};
 constexpr std::size_t HAND_FRAME = {robot.frame_names.index(name)};
 constexpr std::array<bool, {len(robot.frame_names)}> FIXED_TO_HAND = {{{{{fixed}}}}};
+constexpr std::array<bool, {len(robot.frame_names)}> FIXED_TO_ROOT = {{{{{still}}}}};
 constexpr bool HAS_HAND = {"true" if chosen else "false"};
 constexpr const char * TIPS = {text(", ".join(tree.tips))};
 constexpr const char * PROJECTOR = {text(projector)};

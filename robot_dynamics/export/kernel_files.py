@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from robot_dynamics.compiler.graph.trace import Program
@@ -10,11 +10,12 @@ from robot_dynamics.compiler.source.c import c_source, prototype
 from robot_dynamics.control.laws import MODES, TASK_MODES
 from robot_dynamics.export.control_kernels import COUPLED
 
-LOAD = ("payload", "gravity")
-"""Inputs of a load. The C++ functions take both, the kernels those that the robot has."""
+MODEL = ("payload", "base", "drives", "tuning")
+"""Inputs of all kernels that evaluate the model, behind the others.
 
-MODEL = (*LOAD, "drives", "tuning")
-"""Inputs of all kernels that evaluate the model, behind the others."""
+The C++ functions take all, the kernels those that the robot has: without a frame of payloads no
+`payload`, and on a fixed base `gravity`, with which the numbers of a base begin, as `base`.
+"""
 
 
 def kernels_c(package: str, programs: Mapping[str, Program], header: Mapping[str, str]) -> str:
@@ -35,17 +36,16 @@ def kernels_hpp(package: str, programs: Mapping[str, Program]) -> str:
     ]
     declared = "\n".join(f"{prototype(program)};" for program in named.values())
     law = programs[f"law_{COUPLED}"]
-    used = [key for key in LOAD if key in law.inputs]
-    load = _parameters(LOAD, used)
-    passed = ", ".join(["desired", "measured", *used, "drives", "tuning", "asked"])
+    taken = _parameters(["desired", "measured", *MODEL], law.inputs)
+    passed = _arguments(law)
     cases = "\n".join(
         f"    case Mode::{mode}:\n      {package}_law_{mode}({passed});\n      return;"
         for mode in MODES
     )
     task = programs[f"task_{next(iter(TASK_MODES))}"]
-    given = [key for key in task.inputs if key not in MODEL]
+    given = [key for key in _named(task.inputs) if key not in MODEL]
     results = ", ".join(f"double * {key}" for key in task.outputs)
-    arguments = ", ".join([*task.inputs, *task.outputs])
+    arguments = _arguments(task)
     tasks = "\n".join(
         f"    case Mode::{mode}:\n      {package}_task_{mode}({arguments});\n      return;"
         for mode in TASK_MODES
@@ -69,8 +69,7 @@ namespace kernels
 
 /// Effort of the law of a mode, without feedback joint by joint.
 inline void law(
-  Mode mode, bool coupled, const double * desired, const double * measured, {load},
-  const double * drives, const double * tuning, double * asked)
+  Mode mode, bool coupled, {taken}, double * asked)
 {{
   if (coupled && mode == Mode::feedforward) {{
     {package}_law_{COUPLED}({passed});
@@ -103,14 +102,23 @@ inline void task_law(
 
 def _wrapper(name: str, program: Program) -> str:
     """Write the C++ function that calls the one of a program."""
-    taken = [key for key in program.inputs if key not in MODEL]
+    taken = [key for key in _named(program.inputs) if key not in MODEL]
     taken += MODEL if "drives" in program.inputs else ()
     results = [f"double * {key}" for key in program.outputs]
     parameters = ", ".join([_parameters(taken, program.inputs), *results])
-    arguments = ", ".join([*program.inputs, *program.outputs])
-    return f"inline void {name}({parameters})\n{{\n  {program.name}({arguments});\n}}"
+    return f"inline void {name}({parameters})\n{{\n  {program.name}({_arguments(program)});\n}}"
 
 
-def _parameters(names: Iterable[str], used: Container[str]) -> str:
+def _named(inputs: Iterable[str]) -> list[str]:
+    """Return names of inputs as the C++ functions have them."""
+    return ["base" if name == "gravity" else name for name in inputs]
+
+
+def _arguments(program: Program) -> str:
+    return ", ".join([*_named(program.inputs), *program.outputs])
+
+
+def _parameters(names: Iterable[str], inputs: Iterable[str]) -> str:
     """Return input parameters; those that are not used have their names in comments."""
+    used = _named(inputs)
     return ", ".join(f"const double * {n if n in used else f'/* {n} */'}" for n in names)

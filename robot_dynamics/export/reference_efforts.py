@@ -5,6 +5,8 @@ They come from another formulation than the kernels, evaluated without a compile
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from robot_dynamics.control.friction import DEFAULT_WIDTH
@@ -26,7 +28,9 @@ _MASS, _COM, _I_C = 1.5, np.array([0.02, -0.03, 0.08]), np.diag([0.004, 0.005, 0
 _TILT = np.array([2.0, -1.0, -9.0])
 
 
-def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None, drives: Drives) -> str:
+def reference_efforts_hpp(
+    package: str, robot: Robot, endpoint: str | None, drives: Drives, base: str = "fixed"
+) -> str:
     """Write motions, loads and their efforts.
 
     Args:
@@ -34,6 +38,7 @@ def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None, driv
         robot: Robot that is controlled, without payload.
         endpoint: Link or frame of payloads; None for none.
         drives: Friction and rotors.
+        base: "fixed" or "moving".
     """
     rng = np.random.default_rng(0)
     nothing, load = Inertia.zero(), Inertia.from_com(_MASS, _COM, _I_C)
@@ -49,12 +54,13 @@ def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None, driv
             loaded = robot.with_gravity(gravity)
             if body.mass and endpoint is not None:
                 loaded = loaded.with_payload(endpoint, _MASS, _COM, _I_C)
-            tau = inverse_dynamics(loaded, q, qd, qdd, formulation=REFERENCE)
+            moved = np.round(rng.uniform(-1.0, 1.0, 12), 3) * (base == "moving")
+            tau = _effort(loaded, q, qd, qdd, *np.split(moved, 2))
             tau += drives.rotor_inertia * qdd
             begin = np.zeros_like(q)  # of a motion, which friction does not yet remember
             feedforward = tau + drives.friction.smooth(qd, DEFAULT_WIDTH, tau, begin)
             motion = np.concatenate([q, qd, qdd])
-            numbers = (motion, payload_numbers(body), gravity, feedforward)
+            numbers = (motion, payload_numbers(body), [*gravity, *moved], feedforward)
             rows.append("  {" + ",\n   ".join(map(_rounded, numbers)) + "}")
     cases = ",\n".join(rows)
     return f"""#ifndef {package}_REFERENCE_EFFORTS_HPP_
@@ -73,7 +79,7 @@ struct ReferenceEfforts
 {{
   std::array<double, 3 * N> motion;  // positions, velocities, accelerations
   std::array<double, 10> payload;    // as PAYLOAD in robot.hpp
-  std::array<double, 3> gravity;     // m/s^2, axes of the root link
+  std::array<double, 15> base;       // gravity, twist and acceleration of the root link, its axes
   Vector feedforward;                // N m or N, with friction and rotors of DRIVES
 }};
 
@@ -89,6 +95,15 @@ constexpr std::array<ReferenceEfforts, {len(rows)}> REFERENCE_EFFORTS = {{{{
 """
 
 
-def _rounded(values: Array) -> str:
+def _effort(robot: Robot, q: Array, qd: Array, qdd: Array, twist: Array, rate: Array) -> Array:
+    """Return joint efforts, shape (n,), on a base with a twist and its rate, shape (6,)."""
+    if not (twist.any() or rate.any()):
+        return inverse_dynamics(robot, q, qd, qdd, formulation=REFERENCE)
+    place, free = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), robot.with_floating_base()
+    motion = np.append(place, q), np.append(twist, qd), np.append(rate, qdd)
+    return inverse_dynamics(free, *motion, formulation=REFERENCE)[6:]
+
+
+def _rounded(values: Iterable[float]) -> str:
     # The last digits depend on the sines of the machine
     return vector([float(f"{x:.12e}") for x in values])

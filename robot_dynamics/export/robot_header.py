@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control import collision
+from robot_dynamics.control import base_estimate, collision
 from robot_dynamics.control.collision import ObserverState, default_thresholds
 from robot_dynamics.control.control_cycle import JointSettings, Scalars
 from robot_dynamics.control.friction import ELEMENTS, JUMP, MEASURED_JUMP
@@ -48,6 +48,7 @@ def robot_hpp(
     endpoint: str | None,
     drives: Drives,
     coupling: Array | None = None,
+    base: str = "fixed",
 ) -> str:
     """Write the constants of a robot.
 
@@ -60,6 +61,7 @@ def robot_hpp(
         drives: Friction and rotors.
         coupling: Movement of the actuators (rows) per movement of the joints, shape (n, n); None
             where it is unknown.
+        base: "fixed" or "moving".
     """
     robot = dynamics.robot
     limits = robot.limits
@@ -207,6 +209,15 @@ constexpr std::array<double, N * N> TRANSMISSIONS = {vector(actuators.ravel())};
 
 /// Gravity in axes of the root link, m/s^2.
 constexpr std::array<double, 3> GRAVITY = {vector(np.asarray(robot.gravity))};
+
+/// Whether the equations take the motion of the base; constants of its estimate, see
+/// `BaseEstimate`: times, s, accelerations less gravity, m/s^2, velocities and accelerations.
+constexpr bool MOVING_BASE = {"true" if base == "moving" else "false"};
+constexpr double BASE_STEADY = {base_estimate.STEADY_S!r};
+constexpr double BASE_FADE = {base_estimate.FADE_S!r};
+constexpr std::array<double, 2> BASE_FORCE = {vector(base_estimate.PLAUSIBLE_FORCE)};
+constexpr std::array<double, 6> BASE_LARGEST_TWIST = {vector(base_estimate.LARGEST_TWIST)};
+constexpr std::array<double, 6> BASE_LARGEST_RATE = {vector(base_estimate.LARGEST_RATE)};
 
 /// Payload at its frame: mass, first moment, inertia about the origin of the frame.
 constexpr bool CARRIES_PAYLOAD = {"true" if endpoint else "false"};

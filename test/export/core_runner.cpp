@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controller_core.hpp"
+#include "refusal.hpp"
 
 using namespace pkg;
 
@@ -74,11 +75,21 @@ Settings settings()
 
 void write(const double * from, std::size_t count) { std::fwrite(from, sizeof(double), count, stdout); }
 
+template <typename Measurement>
+void move_base(ControllerCore & core, double now, const Measurement & measurement)
+{
+  try {
+    core.move_base(measurement(), now);
+  } catch (const Refusal &) {
+  }
+}
+
 }  // namespace
 
 int main()
 {
   ControllerCore core;
+  BaseFilter filter({}, 1.0, 1.0);
   double code = 0.0;
   while (read(&code, 1)) {
     if (code == 0.0) {
@@ -134,6 +145,25 @@ int main()
       read(t.vector.data(), 6);
       t.lasts = number();
       core.set_target(t, now);
+    } else if (code == 9.0) {
+      Three gravity;
+      read(gravity.data(), 3);
+      const double time_constant = number();
+      filter = BaseFilter(gravity, time_constant, number());
+    } else if (code == 10.0) {
+      Three force, angular, place;
+      for (Three * v : {&force, &angular, &place}) {
+        read(v->data(), 3);
+      }
+      const double stamp = number();
+      move_base(core, stamp, [&]() { return filter.imu(force, angular, place, stamp); });
+    } else if (code == 11.0) {
+      std::array<double, 4> quaternion;
+      Six twist;
+      read(quaternion.data(), 4);
+      read(twist.data(), 6);
+      const double stamp = number();
+      move_base(core, stamp, [&]() { return filter.odometry(quaternion, twist, stamp); });
     } else if (code == 7.0) {
       core.stop_hand();
     } else if (code == 8.0) {

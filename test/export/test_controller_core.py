@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import files
 from itertools import product
@@ -24,6 +25,7 @@ from robot_dynamics.control import (
     Settings,
     SoftLimits,
 )
+from robot_dynamics.control.base_estimate import BaseEstimate
 from robot_dynamics.control.collision import (
     REACTIONS,
     Collision,
@@ -37,6 +39,7 @@ from robot_dynamics.control.status import Status
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import FRAME, ForceFeedback
 from robot_dynamics.dynamics.variant import payload_numbers
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.control_kernels import (
     ControlKernels,
     DriveRows,
@@ -58,7 +61,7 @@ pytestmark = pytest.mark.skipif(
     shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
 )
 
-PARTS = ("controller_core", "contacts", "friction_memory", "task")
+PARTS = ("base_estimate", "controller_core", "contacts", "friction_memory", "task")
 RUNNER = Path(__file__).with_name("core_runner.cpp")
 STRICT = [
     *("-O0", "-g", "-Wall", "-Wextra", "-Wconversion", "-Werror"),
@@ -79,6 +82,9 @@ POSE, TWIST, WRENCH = 1, 2, 3
 TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open brake
 
 
+BASE_TIMEOUT = 0.2
+"""As of `Settings` of the C++ core, s."""
+
 WAY = {"slip": np.array([2e-3]), "slip_ratio": np.array([3.0]), "elastic": np.array([0.4])}
 """Fields of friction with memory that an export fixes."""
 
@@ -92,17 +98,27 @@ def robot_named(name):
 @pytest.fixture(scope="module", params=ROBOTS)
 def exported(request, tmp_path_factory):
     """A robot and the program that runs its core."""
-    robot = robot_named(request.param)
-    folder = tmp_path_factory.mktemp(request.param)
+    return built_core(request.param, tmp_path_factory)
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def on_moving_base(request, tmp_path_factory):
+    """A robot and the program that runs its core on a base that may move."""
+    return built_core(request.param, tmp_path_factory, "moving")
+
+
+def built_core(name, tmp_path_factory, base="fixed"):
+    robot = robot_named(name)
+    folder = tmp_path_factory.mktemp(name)
     dynamics, endpoint = Dynamics(robot), payload_frame(robot)
     drives = Drives(replace(Friction.of(robot), **WAY), np.zeros(robot.dof))
-    programs = ControlKernels(dynamics, endpoint).programs()
+    programs = ControlKernels(dynamics, endpoint, base=base).programs()
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
-    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives))
+    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives, base=base))
     (folder / "hand.hpp").write_text(hand_hpp("pkg", dynamics, endpoint, None, "consistent"))
     parts = [f"{name}.{end}" for name in PARTS for end in ("hpp", "cpp")]
-    for name in parts:
+    for name in [*parts, "refusal.hpp", "rotation.hpp"]:
         text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
         (folder / name).write_text(text.replace("@package@", "pkg"))
     compile_c = ["gcc", "-std=c99", *STRICT, "-c", "kernels.c"]
@@ -220,6 +236,7 @@ class Pair:
         self.payload, self.gravity = np.zeros(10), np.array(robot.gravity)
         self._send(0)
         self.expected, self.felt = [], []
+        self.base = None
 
     def _send(self, code):
         load = self.payload, self.gravity
@@ -268,6 +285,17 @@ class Pair:
         self.gravity = gravity
         self.core.ask(2, self.payload, self.gravity)
 
+    def take_base(self, time_constant):
+        """Take the motion of the base by measurements from now on."""
+        self.base = BaseEstimate(np.array(self.robot.gravity), time_constant, BASE_TIMEOUT)
+        self.core.ask(9, self.robot.gravity, time_constant, BASE_TIMEOUT)
+
+    def measure_base(self, kind, now, *numbers):
+        """Give both a measurement, which both may refuse."""
+        with suppress(ArgumentError):
+            getattr(self.base, kind)(*numbers, now, now)
+        self.core.ask({"imu": 10, "odometry": 11}[kind], *numbers, now)
+
     def reference(self, q, qd, tau, now):
         self.referred = now
         self.python.set_reference(Reference(q, qd, tau), now)
@@ -275,6 +303,8 @@ class Pair:
 
     def update(self, q, qd, now):
         self.python.model = self.load.on(self.model, now)
+        if self.base is not None:
+            self.python.model = replace(self.python.model, base=self.base.at(now))
         self.python.set_state(Measured(q, qd), now)
         if self.python._reference is not None:  # the node extrapolates between two messages
             ahead = min(now - self.referred, self.settings.reference_timeout)
@@ -360,6 +390,39 @@ def test_every_mode_commands_what_the_python_controller_commands(exported, mode)
         seen.add(pair.python.status)
     pair.compare()
     assert {Status.SETTLING, Status.TRACKING, Status.HOLDING} <= seen
+
+
+@pytest.mark.parametrize("measured_by", ["imu", "odometry"])
+@pytest.mark.parametrize("mode", [*MODES, *TASK_MODES])
+def test_on_a_moving_base_the_core_commands_what_the_python_controller_commands(
+    on_moving_base, mode, measured_by
+):
+    robot, endpoint, program = on_moving_base
+    rng = np.random.default_rng(list(ALL_MODES).index(mode))
+    pair = Pair(robot, endpoint, program, rng, mode)
+    pair.take_base(0.004)
+    q, none, now = middle_of(robot), np.zeros(robot.dof), 5.0
+    for k in range(700):
+        now += 0.002
+        phase = 2.0 * np.pi * (now - 5.0) * np.array([1.0, 1.7, 0.6])
+        if 50 < k < 350 or k > 550:  # it begins late, and pauses for longer than its timeout
+            turn, bad = 0.4 * np.sin(phase), rng.random() < 0.05
+            spoilt = rng.choice([np.nan, 1e6]) if bad else 0.0
+            if measured_by == "imu":
+                force = np.array([0.5, 0.2, 9.5]) + 2.0 * np.sin(phase + 1.0)
+                pair.measure_base("imu", now, force + spoilt, turn, [0.1, -0.2, 0.3])
+            else:
+                quaternion = np.append(0.1 * np.sin(phase), 1.0)
+                twist = np.append(0.2 * np.cos(phase), turn)
+                size = np.linalg.norm(quaternion)
+                pair.measure_base("odometry", now, quaternion / size, twist + spoilt)
+        sway = 0.05 * np.sin(3.0 * (now - 5.0))
+        if not pair.python.in_task_space:
+            tau = pair.model.feedforward(q + sway, none, none)
+            pair.reference(q + sway, np.full_like(q, 0.15 * np.cos(3.0 * (now - 5.0))), tau, now)
+        pair.update(q + 0.9 * sway + TREMBLE * np.sin(k), none + 0.1 * sway, now)
+    pair.compare()
+    assert np.abs(pair.base.at(now) - pair.base.still).max() > 0.1  # the base did move
 
 
 def at_rest(exported, mode="feedforward", cycles=100):

@@ -82,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     controller.add_argument(
         "--projector", choices=PROJECTORS, default=CONSISTENT, help="into their null space"
     )
+    controller.add_argument(
+        "--base",
+        choices=("fixed", "moving"),
+        default="fixed",
+        help="moving: the controller takes the motion of the base by its parameter base_motion",
+    )
     add_parameters(controller)
     controller.add_argument(
         "--bandwidth",
@@ -155,6 +161,7 @@ def _controller(arguments: argparse.Namespace) -> int:
         drives_of(arguments.robot, arguments.parameters, robot),
         arguments.frame,
         arguments.projector,
+        arguments.base,
     )
     say(f"writing kernels and package {name}")
     package = controller_package(request)
@@ -208,6 +215,8 @@ def _command(arguments: argparse.Namespace) -> str:
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     if arguments.projector != CONSISTENT:
         words += ["--projector", arguments.projector]
+    if arguments.base != "fixed":
+        words += ["--base", arguments.base]
     if arguments.parameters is not None:
         words += ["--parameters", arguments.parameters.name]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:

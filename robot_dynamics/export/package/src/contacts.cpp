@@ -30,7 +30,7 @@ Vector Contacts::band() const { return row_of(state_, BAND_ROW); }
 
 void Contacts::feed(
   const Collision & collision, const Vector & q, const Vector & qd, const Vector & tau, double at,
-  const double * payload, const double * gravity, const double * drives, const double * tuning, bool remembers)
+  const double * payload, const double * base, const double * drives, const double * tuning, bool remembers)
 {
   double dt = at - at_;
   if (dt == 0.0) {
@@ -54,7 +54,7 @@ void Contacts::feed(
   }
   kernels::observer(
     measured.data(), memory_.direction().data(), tau.data(), last.data(), scalars, collision.threshold.data(), payload,
-    gravity, drives, tuning, state_.data(), share.data(), &worst);
+    base, drives, tuning, state_.data(), share.data(), &worst);
   note(q, at);
   if (worst <= 1.0 && joint_ == N) {
     above_ = false;

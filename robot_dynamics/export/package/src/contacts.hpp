@@ -42,7 +42,7 @@ public:
   /// Take a finite state and the efforts since the one before; friction may remember the way.
   void feed(
     const Collision & collision, const Vector & q, const Vector & qd, const Vector & tau,
-    double at, const double * payload, const double * gravity, const double * drives,
+    double at, const double * payload, const double * base, const double * drives,
     const double * tuning, bool remembers);
 
   /// Returns the joint with a contact, or N.

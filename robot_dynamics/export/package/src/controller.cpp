@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
+#include "base_messages.hpp"
 #include "model.hpp"
 #include "model_check.hpp"
 #include "pluginlib/class_list_macros.hpp"
@@ -26,6 +28,7 @@ constexpr const char * TARGET_POSE = "target_pose";
 constexpr const char * TARGET_TWIST = "target_twist";
 constexpr const char * TARGET_WRENCH = "target_wrench";
 constexpr const char * FELT = "force_torque";
+constexpr double ANOTHER_CLOCK = 1.0;  // s of age on arrival from which a stamp is of another clock
 // Singularity, distance from the target, m, and time at both, s, with which it is out of reach
 constexpr double STRETCHED = 0.5;
 constexpr double SHORT = 0.01;
@@ -171,6 +174,7 @@ ArmController::CallbackReturn ArmController::on_configure(const rclcpp_lifecycle
     present_.load = load(get);
     loads_in_.put(present_.load);
     settings_in_.put(present_);
+    base_filter_.emplace(present_.load.gravity, wiring_.base_filter, settings.base_timeout);
   } catch (const std::exception & error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;
@@ -190,6 +194,7 @@ ArmController::CallbackReturn ArmController::on_configure(const rclcpp_lifecycle
   share_ = 1.0;
   feels_ = true;
   contested_.clear();
+  base_rivals_ = base_fault_ = "";
   log_stiffness(present_);
   open_topics();
   std::string names;
@@ -231,6 +236,7 @@ ArmController::CallbackReturn ArmController::on_activate(const rclcpp_lifecycle:
   now_ = 0.0;
   has_reference_ = velocity_is_written_ = false;
   references_in_.take();  // one that came before
+  bases_in_.take();
   resume_ = stop_hand_ = false;
   snapshot_ = Snapshot();
   snapshot_.active = true;
@@ -258,6 +264,7 @@ ArmController::CallbackReturn ArmController::on_cleanup(const rclcpp_lifecycle::
   target_twists_.reset();
   target_wrenches_.reset();
   felt_.reset();
+  bases_.reset();
   resume_service_.reset();
   pose_out_.reset();
   error_out_.reset();
@@ -330,6 +337,13 @@ void ArmController::open_topics()
     [this](const WrenchStamped & msg) { on_target(TARGET_WRENCH, msg, wrenches_in_); });
   felt_ = node->create_subscription<WrenchStamped>(
     "~/force_torque", latest, [this](const WrenchStamped & msg) { on_felt(msg); });
+  if (wiring_.base_motion == IMU) {
+    bases_ = node->create_subscription<sensor_msgs::msg::Imu>(
+      "~/imu", latest, [this](const sensor_msgs::msg::Imu & msg) { on_base(msg); });
+  } else if (wiring_.base_motion == ODOM) {
+    bases_ = node->create_subscription<nav_msgs::msg::Odometry>(
+      "~/odom", latest, [this](const nav_msgs::msg::Odometry & msg) { on_base(msg); });
+  }
   resume_service_ = node->create_service<std_srvs::srv::Trigger>(
     "~/resume", [this](
                   const std_srvs::srv::Trigger::Request::SharedPtr request,
@@ -431,6 +445,9 @@ void ArmController::take_changes()
   }
   if (const Six * felt = felt_in_.take()) {
     core_.feel(*felt, now_);
+  }
+  if (const BaseMotion * motion = bases_in_.take()) {
+    core_.move_base(*motion, now_);
   }
 }
 
@@ -655,6 +672,53 @@ void ArmController::on_felt(const geometry_msgs::msg::WrenchStamped & msg)
   }
 }
 
+template <typename Msg>
+void ArmController::on_base(const Msg & msg)
+{
+  const std::string & topic = wiring_.base_motion;
+  try {
+    if (!follows_base()) {
+      return;
+    }
+    const double now = get_node()->now().seconds();
+    const double stamp = rclcpp::Time(msg.header.stamp).seconds();
+    const double age = stamp > 0.0 ? now - stamp : 0.0;
+    double timeout;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      timeout = present_.base_timeout;
+    }
+    if (age > timeout && age < ANOTHER_CLOCK) {
+      throw Refusal("it is " + text(age, "%.2g") + " s old");
+    }
+    bases_in_.put(base_motion_of(msg, *base_filter_, stamp > 0.0 ? stamp : now));
+  } catch (const Refusal & error) {
+    ++refused_;
+    warn_seldom(topic, topic + ": " + error.what() + "; the message is ignored");
+  }
+}
+
+bool ArmController::follows_base()
+{
+  if (bases_->get_publisher_count() < 2) {
+    base_rivals_.clear();
+    return true;
+  }
+  // A driver that is started again under its name is followed, although the old one still counts
+  std::set<std::string> names;
+  for (const auto & info : get_node()->get_publishers_info_by_topic(bases_->get_topic_name())) {
+    const std::string space = info.node_namespace();
+    names.insert(space + (space == "/" ? "" : "/") + info.node_name());
+  }
+  base_rivals_.clear();
+  if (names.size() > 1) {
+    for (const std::string & name : names) {
+      base_rivals_ += (base_rivals_.empty() ? "" : " and ") + name;
+    }
+  }
+  return names.size() == 1;
+}
+
 std::string ArmController::why_ignored(const char * topic)
 {
   const std::string ignored = std::string(topic) + " is ignored: ";
@@ -753,6 +817,9 @@ void ArmController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
   const std::string & frame = msg.header.frame_id;
   const std::array<double, 3> gravity = {{msg.vector.x, msg.vector.y, msg.vector.z}};
   try {
+    if (wiring_.base_motion != NO_BASE_MOTION) {
+      throw Refusal("gravity comes from " + wiring_.base_motion);
+    }
     if (!frame.empty() && frame != ROOT) {
       throw Refusal("frame '" + frame + "' is not the root link '" + ROOT + "'");
     }
@@ -799,6 +866,7 @@ void ArmController::report()
     }
     log(before, latest_);
     log_hand(before, latest_);
+    log_base(latest_);
     if (latest_.active && latest_.sees) {
       fill(state_msg_, latest_);
       states_out_->publish(state_msg_);
@@ -919,6 +987,39 @@ void ArmController::log_hand(const Snapshot & before, const Snapshot & now)
   }
 }
 
+void ArmController::log_base(const Snapshot & now)
+{
+  if (wiring_.base_motion == NO_BASE_MOTION || !now.active) {
+    base_since_ = 0.0;
+    return;
+  }
+  const std::string & topic = wiring_.base_motion;
+  const std::string still = "the base counts as still, under gravity in the last known direction";
+  (void)follows_base();  // rivals may have ended without another message
+  double timeout;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    timeout = present_.base_timeout;
+  }
+  std::string fault;
+  if (!base_rivals_.empty()) {
+    fault = topic + " is published by " + base_rivals_ + "; " + still + ", until one is left";
+  } else if (now.command.base_moves) {
+    base_since_ = now.elapsed;
+  } else if (now.elapsed - base_since_ > timeout) {
+    fault = "no " + topic + " for " + text(timeout) + " s; " + still;
+  }
+  if (fault != base_fault_) {
+    if (fault.empty()) {
+      RCLCPP_INFO(
+        get_node()->get_logger(), "%s again: the base moves as measured", topic.c_str());
+    } else {
+      RCLCPP_WARN(get_node()->get_logger(), "%s", fault.c_str());
+    }
+    base_fault_ = fault;
+  }
+}
+
 void ArmController::log_stiffness(const Settings & settings)
 {
   const double share = settings.task.share * settings.task.share;
@@ -987,6 +1088,7 @@ void ArmController::publish_diagnostics()
     facts.load = words(present_.load);
     facts.refused = refused_;
     facts.feels = present_.task.feels;
+    facts.base = base_fault_;
     facts.stiffness = present_.task.share * present_.task.share;
     const DefaultGains & usual = default_gains(facts.update_rate);
     const bool given = present_.kp != usual.kp || present_.kd != usual.kd;

@@ -24,9 +24,11 @@
 #include "geometry_msgs/msg/twist_stamped.hpp"
 #include "geometry_msgs/msg/vector3_stamped.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "nav_msgs/msg/odometry.hpp"
 #include "parameters.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "report.hpp"
+#include "sensor_msgs/msg/imu.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
 #include "std_srvs/srv/trigger.hpp"
@@ -87,6 +89,10 @@ private:
   template <typename Msg>
   void on_target(const char * topic, const Msg & msg, Exchange<Target> & to);
   void on_felt(const geometry_msgs::msg::WrenchStamped & msg);
+  template <typename Msg>
+  void on_base(const Msg & msg);
+  bool follows_base();
+  void log_base(const Snapshot & now);
   bool has_one_publisher(const char * topic);
   std::string why_ignored(const char * topic);
   void refuse(const char * topic, const std::string & line);
@@ -120,6 +126,7 @@ private:
   Exchange<Target> motions_in_;
   Exchange<Target> wrenches_in_;
   Exchange<Six> felt_in_;
+  Exchange<BaseMotion> bases_in_;
   Exchange<Snapshot> snapshots_out_;
   std::atomic<bool> resume_{false};
   std::atomic<bool> stop_hand_{false};
@@ -134,6 +141,10 @@ private:
   Snapshot diagnosed_;  // shown by the last diagnostics
   std::uint32_t refused_ = 0;
   std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
+  std::optional<BaseFilter> base_filter_;
+  std::string base_rivals_;  // nodes that publish the motion of the base, if several
+  std::string base_fault_;   // as it was last logged
+  double base_since_ = 0.0;  // without fault, s since activation
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
   double share_ = 1.0;          // of the stiffness, as it was last logged
   bool feels_ = true;           // force feedback has measurements, where it is on
@@ -150,6 +161,7 @@ private:
   rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr target_twists_;
   rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr target_wrenches_;
   rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr felt_;
+  rclcpp::SubscriptionBase::SharedPtr bases_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr resume_service_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr states_out_;
   rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr efforts_out_;

@@ -52,18 +52,26 @@ Vector position_error(const Vector & desired, const Vector & measured)
   return error;
 }
 
-}  // namespace
-
-Vector gravity_effort(const Vector & q, const Load & load, const Settings & settings)
+/// Return the effort that holds the arm at rest on a base.
+Vector held_effort(
+  const Vector & q, const std::array<double, 10> & payload, const Base & base,
+  const Settings & settings)
 {
   const std::array<double, 3 * N> desired = rows_of({q, {}, {}});
   std::array<double, 2 * N> measured{};
   std::copy(q.begin(), q.end(), measured.begin());
   Vector tau{};
   kernels::law(
-    Mode::gravity_compensation, false, desired.data(), measured.data(), load.payload.data(),
-    load.gravity.data(), settings.drives[0].data(), settings.tuning.data(), tau.data());
+    Mode::gravity_compensation, false, desired.data(), measured.data(), payload.data(), base.data(),
+    settings.drives[0].data(), settings.tuning.data(), tau.data());
   return tau;
+}
+
+}  // namespace
+
+Vector gravity_effort(const Vector & q, const Load & load, const Settings & settings)
+{
+  return held_effort(q, load.payload, standing(load.gravity), settings);
 }
 
 void Brakes::begin(const Vector & q, const Vector & effort)
@@ -116,6 +124,7 @@ void ControllerCore::activate(const Settings & settings)
   settings_ = settings;
   task_.use(settings.task);
   load_ = load_start_ = load_target_ = settings.load;
+  base_ = standing(load_.gravity);
   reference_at_ = state_at_ = fade_began_ = moved_at_ = NEVER;
 }
 
@@ -225,6 +234,11 @@ void ControllerCore::set_target(const Target & target, double now)
   }
 }
 
+void ControllerCore::move_base(const BaseMotion & motion, double now)
+{
+  base_estimate_.take(motion, now);
+}
+
 Mode ControllerCore::law() const
 {
   if (hit() && settings_.collision.reaction == Reaction::give_way) {
@@ -257,7 +271,7 @@ void ControllerCore::watch_contacts()
   Vector effort;
   std::copy_n(state_.begin() + EFFORT_ROW * N, N, effort.begin());
   contacts_.feed(
-    collision, q_, qd_, effort, state_at_, load_.payload.data(), load_.gravity.data(),
+    collision, q_, qd_, effort, state_at_, load_.payload.data(), base_.data(),
     settings_.drives[0].data(), settings_.tuning.data(), remembers());
   const std::size_t joint = touched();
   if (
@@ -307,6 +321,7 @@ bool ControllerCore::update(
     begin(now);
   }
   load_at(now);
+  base_at(now);
   if (in_task_space(settings_.mode)) {
     move_task(now);
   }
@@ -372,6 +387,7 @@ bool ControllerCore::update(
     command.threshold[i] += settings_.collision.threshold[i];
   }
   command.hand = in_task_space(settings_.mode) ? task_.state(now) : HandState();
+  command.base_moves = !base_estimate_.stale(settings_.base_timeout, now);
   if (cut || saturates_) {
     saturates_ = cut;
     watch_saturation(command.desired, dt, now);
@@ -387,13 +403,15 @@ void ControllerCore::begin(double now)
   renew_ = true;
   state_ = {};
   memory_.forget();
-  const Vector gravity = gravity_effort(q_, load_, settings_);
-  std::copy(gravity.begin(), gravity.end(), state_.begin());
+  const Vector held = held_effort(q_, load_.payload, base_, settings_);
+  std::copy(held.begin(), held.end(), state_.begin());
 }
 
 Vector ControllerCore::holding_effort() const
 {
-  Vector tau = gravity_effort(q_, load_, settings_);
+  // The base may stop at any time
+  const Base & base = base_estimate_.still(base_);
+  Vector tau = held_effort(q_, load_.payload, base, settings_);
   for (std::size_t i = 0; i < N; ++i) {
     tau[i] = std::min(std::max(tau[i], -settings_.effort[i]), settings_.effort[i]);
   }
@@ -621,7 +639,7 @@ void ControllerCore::feedforward(const Motion & motion, Vector & tau) const
 {
   const std::array<double, 3 * N> rows = rows_of(motion);
   kernels::feedforward(
-    rows.data(), load_.payload.data(), load_.gravity.data(), settings_.drives[0].data(),
+    rows.data(), load_.payload.data(), base_.data(), settings_.drives[0].data(),
     settings_.tuning.data(), tau.data());
 }
 
@@ -629,11 +647,11 @@ void ControllerCore::law_effort(const Motion & desired, Vector & asked)
 {
   const Mode mode = law();
   const double * payload = load_.payload.data();
-  const double * gravity = load_.gravity.data();
+  const double * base = base_.data();
   const double * drives = settings_.drives[0].data();
   const double * tuning = settings_.tuning.data();
   if (in_task_space(mode)) {
-    task_.effort(mode, q_, qd_, payload, gravity, drives, tuning, asked);
+    task_.effort(mode, q_, qd_, payload, base, drives, tuning, asked);
     return;
   }
   std::array<double, 3 * N> reference = rows_of(desired);
@@ -643,11 +661,11 @@ void ControllerCore::law_effort(const Motion & desired, Vector & asked)
   std::copy(qd_.begin(), qd_.end(), measured.begin() + N);
   if (mode == Mode::floating) {
     kernels::floating(
-      measured.data(), settings_.kd.data(), payload, gravity, drives, tuning, asked.data());
+      measured.data(), settings_.kd.data(), payload, base, drives, tuning, asked.data());
     return;
   }
   kernels::law(
-    mode, settings_.coupled, reference.data(), measured.data(), payload, gravity, drives, tuning,
+    mode, settings_.coupled, reference.data(), measured.data(), payload, base, drives, tuning,
     asked.data());
 }
 
@@ -865,6 +883,11 @@ void ControllerCore::load_at(double now)
     }
     load_moves_ = u < 1.0;
   }
+}
+
+void ControllerCore::base_at(double now)
+{
+  base_ = base_estimate_.at(standing(load_.gravity), settings_.base_timeout, now);
 }
 
 }  // namespace @package@

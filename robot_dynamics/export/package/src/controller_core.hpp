@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base_estimate.hpp"
 #include "contacts.hpp"
 #include "robot.hpp"
 #include "task.hpp"
@@ -62,6 +63,7 @@ struct Settings
   double blind_time = 1.0;         // s without finite states, after that, before commands end
   double load_ramp = 0.5;          // s, to another load
   double longest_cycle = 0.01;     // s that count for effort_rate
+  double base_timeout = 0.2;       // s
   Load load;
   Collision collision;
   TaskSettings task;  // of the modes in task space
@@ -127,6 +129,7 @@ struct Command
   Vector threshold{};     // of it
   std::size_t touched = N;  // joint with a contact, or N
   HandState hand;
+  bool base_moves = false;  // by measurements that are not too old
 };
 
 /// Detects joints whose brakes are still closed: they do not move when pushed.
@@ -175,6 +178,9 @@ public:
 
   /// Take a measured wrench, see `exerted_wrench`.
   void feel(const Six & wrench, double now) { task_.feel(wrench, now); }
+
+  /// Take the motion of the base by its latest measurement.
+  void move_base(const BaseMotion & motion, double now);
 
   /// Give up the target of the hand.
   void stop_hand() { task_.stop(); }
@@ -225,6 +231,7 @@ private:
   void watch_disturbance(double dt);
   void add_disturbance(const Motion & motion, Vector & tau) const;
   void load_at(double now);
+  void base_at(double now);
   bool remembers() const;
   void remember(const Motion & desired, double dt);
   void pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const;
@@ -269,6 +276,8 @@ private:
   double gap_began_ = 0.0;
   double gap_duration_ = 0.0;
 
+  BaseEstimate base_estimate_;
+  Base base_{};  // input of the kernels; on a fixed base they take gravity, its first part, alone
   Load load_;
   Load load_start_;
   Load load_target_;

@@ -631,6 +631,19 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
   declare.number(
     "load_ramp", usual.load_ramp, "Duration of the ramp to another payload or gravity, s", 0.0,
     60.0);
+  declare.value<std::string>(
+    "base_motion", NO_BASE_MOTION,
+    "Motion of the base: from the topic ~/imu (sensor_msgs/Imu, in a frame fixed to the root link), "
+    "from ~/odom (nav_msgs/Odometry of the root link), or none",
+    true);
+  declare.number(
+    "base_filter", Wiring().base_filter, "Time constant of the low-pass on the motion of the base, s",
+    1e-4, 10.0, true);
+  declare.number(
+    "base_timeout", usual.base_timeout,
+    "Time without a message after which the base counts as still, under gravity in the last known "
+    "direction, s",
+    1e-3, 60.0, true);
   const Body body = body_of(PAYLOAD);
   const std::string frame = PAYLOAD_FRAME;
   declare.number("payload.mass", body.mass, "Mass, kg", 0.0, LARGEST_LOAD);
@@ -738,6 +751,20 @@ Wiring wiring_of(const Lookup & get)
         "'; export it again with --" + (name + 5) + " " + given);
     }
   }
+  wiring.base_motion = get("base_motion").as_string();
+  wiring.base_filter = get("base_filter").as_double();
+  const std::string & base = wiring.base_motion;
+  if (base != NO_BASE_MOTION && base != IMU && base != ODOM) {
+    throw Refusal("parameter 'base_motion' is '" + base + "'; give one of none, imu, odom");
+  }
+  if (base != NO_BASE_MOTION && !MOVING_BASE) {
+    throw Refusal(
+      "base_motion is '" + base + "', but the package was exported for a fixed base; export it "
+      "again with --base moving");
+  }
+  if (base != NO_BASE_MOTION && !get("compensate_gravity").as_bool()) {
+    throw Refusal("base_motion needs compensate_gravity, as gravity turns with the base");
+  }
   wiring.strict = check == "strict";
   wiring.publish_rate = get("state_publish_rate").as_double();
   wiring.reference_lead = get("reference_lead").as_double();
@@ -841,6 +868,7 @@ Settings settings_of(const Lookup & get, double update_rate)
   s.state_timeout = get("state_timeout").as_double();
   s.blind_time = get("blind_time").as_double();
   s.load_ramp = get("load_ramp").as_double();
+  s.base_timeout = get("base_timeout").as_double();
   s.longest_cycle = update_rate > 0.0 ? LONGEST_CYCLE / update_rate : s.longest_cycle;
 
   const bool rubs = get("compensate_friction").as_bool();

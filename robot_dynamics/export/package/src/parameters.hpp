@@ -19,6 +19,11 @@ namespace @package@
 /// Parameters by name: present ones, or those that are asked for.
 using Lookup = std::function<rclcpp::Parameter(const std::string &)>;
 
+/// Values of base_motion.
+constexpr const char * NO_BASE_MOTION = "none";
+constexpr const char * IMU = "imu";
+constexpr const char * ODOM = "odom";
+
 /// Parameters that do not change while the controller runs.
 struct Wiring
 {
@@ -29,6 +34,8 @@ struct Wiring
   bool strict = true;                        // refuses another robot_description
   double publish_rate = 50.0;                // Hz
   double reference_lead = 1.0;               // periods, of a preceding controller
+  std::string base_motion;                   // topic: imu, odom, or none
+  double base_filter = 0.01;                 // s
 };
 
 /// Times after which targets of the hand end, s.

@@ -266,6 +266,9 @@ diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, co
     } else if (command.status == Status::waiting) {
       fault(Msg::WARN, words(command.status));
     }
+    if (!facts.base.empty()) {
+      fault(Msg::STALE, facts.base);
+    }
     if (command.touched < N && command.stop.cause != Cause::collision) {
       fault(Msg::WARN, contact(command));
     }

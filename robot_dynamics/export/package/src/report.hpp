@@ -75,6 +75,7 @@ struct Facts
   std::uint32_t refused = 0;  // messages
   double stiffness = 1.0;     // share of that of the hand in use
   bool feels = false;         // force feedback is on
+  std::string base;           // why its motion is not known, or empty
 };
 
 diagnostic_msgs::msg::DiagnosticStatus diagnostics(

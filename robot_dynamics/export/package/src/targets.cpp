@@ -7,6 +7,7 @@
 
 #include "model.hpp"
 #include "refusal.hpp"
+#include "rotation.hpp"
 
 namespace @package@
 {
@@ -28,22 +29,6 @@ void check(const std::string & name, double value)
   }
 }
 
-std::size_t row_of(const std::string & name)
-{
-  const auto found = std::find(FRAMES.begin(), FRAMES.end(), name);
-  if (found != FRAMES.end()) {
-    return static_cast<std::size_t>(found - FRAMES.begin());
-  }
-  std::string known;
-  for (std::size_t i = 0; i < std::min(FRAMES.size(), SHOWN); ++i) {
-    known += (i > 0 ? ", " : "") + std::string(FRAMES[i]);
-  }
-  if (FRAMES.size() > SHOWN) {
-    known += ", ... " + std::to_string(FRAMES.size()) + " in all";
-  }
-  throw Refusal("no frame '" + name + "' in robot '" + ROBOT + "' (frames: " + known + ")");
-}
-
 std::size_t frame_of(const std::string & name)
 {
   return name.empty() || name == ROOT ? Target::ROOT_AXES : row_of(name);
@@ -62,6 +47,22 @@ Six six_of(
 
 }  // namespace
 
+std::size_t row_of(const std::string & name)
+{
+  const auto found = std::find(FRAMES.begin(), FRAMES.end(), name);
+  if (found != FRAMES.end()) {
+    return static_cast<std::size_t>(found - FRAMES.begin());
+  }
+  std::string known;
+  for (std::size_t i = 0; i < std::min(FRAMES.size(), SHOWN); ++i) {
+    known += (i > 0 ? ", " : "") + std::string(FRAMES[i]);
+  }
+  if (FRAMES.size() > SHOWN) {
+    known += ", ... " + std::to_string(FRAMES.size()) + " in all";
+  }
+  throw Refusal("no frame '" + name + "' in robot '" + ROBOT + "' (frames: " + known + ")");
+}
+
 Target target_of(const geometry_msgs::msg::PoseStamped & msg)
 {
   Target target;
@@ -79,14 +80,7 @@ Target target_of(const geometry_msgs::msg::PoseStamped & msg)
   if (std::abs(length - 1.0) > UNIT_LENGTH) {
     throw Refusal("the quaternion has the length " + text(length) + "; give one of length 1");
   }
-  const double x = o.x / length;
-  const double y = o.y / length;
-  const double z = o.z / length;
-  const double w = o.w / length;
-  target.pose.rotation = {
-    {1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w),
-     2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w),
-     2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)}};
+  target.pose.rotation = rotation_of({{o.x, o.y, o.z, o.w}}, length);
   target.pose.position = {{p.x, p.y, p.z}};
   return target;
 }

@@ -3,6 +3,8 @@
 #ifndef @package@_TARGETS_HPP_
 #define @package@_TARGETS_HPP_
 
+#include <string>
+
 #include "geometry_msgs/msg/pose_stamped.hpp"
 #include "geometry_msgs/msg/twist_stamped.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
@@ -10,6 +12,9 @@
 
 namespace @package@
 {
+
+/// Return the row of FRAMES of a name. Throws Refusal if there is none.
+std::size_t row_of(const std::string & name);
 
 /// Return a target. Throws Refusal if a number or the frame is wrong.
 Target target_of(const geometry_msgs::msg::PoseStamped & msg);

@@ -438,7 +438,7 @@ Six Task::within_lead(const Six & twist) const
 }
 
 void Task::effort(
-  Mode mode, const Vector & q, const Vector & qd, const double * payload, const double * gravity,
+  Mode mode, const Vector & q, const Vector & qd, const double * payload, const double * base,
   const double * drives, const double * tuning, Vector & asked)
 {
   if (!has_posture_) {
@@ -458,7 +458,7 @@ void Task::effort(
     target_.twist().data(), target_.acceleration().data(), exerted_.data(), axes.data(),
     s.root.data(), s.damping.data(), s.mobility.data(), s.largest.data(), s.selection.data(),
     s.held.data(), s.free_axis.data(), posture_.data(), s.numbers.data(), FASTEST.data(),
-    s.returning.data(), felt_.data(), correction_.data(), feedback.data(), payload, gravity, drives, tuning,
+    s.returning.data(), felt_.data(), correction_.data(), feedback.data(), payload, base, drives, tuning,
     asked.data(), velocity_.data(), error_.data(), &singularity_, &attainable_,
     next_correction_.data());
   has_last_ = true;

@@ -164,7 +164,7 @@ public:
   /// Compute the efforts of a law, with gravity and friction.
   void effort(
     Mode mode, const Vector & q, const Vector & qd, const double * payload,
-    const double * gravity, const double * drives, const double * tuning, Vector & asked);
+    const double * base, const double * drives, const double * tuning, Vector & asked);
 
   const Vector & velocity() const { return velocity_; }
   HandState state(double now) const;

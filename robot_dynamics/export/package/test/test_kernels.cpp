@@ -25,7 +25,7 @@ TEST(Kernels, feedforward_equals_that_of_another_formulation)
     const ReferenceEfforts & sample = REFERENCE_EFFORTS[k];
     Vector tau{};
     kernels::feedforward(
-      sample.motion.data(), sample.payload.data(), sample.gravity.data(), DRIVES[0].data(),
+      sample.motion.data(), sample.payload.data(), sample.base.data(), DRIVES[0].data(),
       tuning.data(), tau.data());
     double largest = 1.0;
     for (const double effort : sample.feedforward) {
