@@ -16,7 +16,7 @@ int main()
   for (const ReferenceEfforts & reference : REFERENCE_EFFORTS) {
     Vector tau{};
     kernels::feedforward(
-      reference.motion.data(), reference.payload.data(), reference.gravity.data(),
+      reference.motion.data(), reference.payload.data(), reference.base.data(),
       DRIVES[0].data(), tuning.data(), tau.data());
     double size = 0.0;
     double error = 0.0;

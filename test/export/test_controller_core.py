@@ -115,7 +115,9 @@ def built_core(name, tmp_path_factory, base="fixed"):
     programs = ControlKernels(dynamics, endpoint, base=base).programs()
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
-    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives, base=base))
+    (folder / "robot.hpp").write_text(
+        robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives, base=base)
+    )
     (folder / "hand.hpp").write_text(hand_hpp("pkg", dynamics, endpoint, None, "consistent"))
     parts = [f"{name}.{end}" for name in PARTS for end in ("hpp", "cpp")]
     for name in [*parts, "refusal.hpp", "rotation.hpp"]:
@@ -408,6 +410,7 @@ def test_on_a_moving_base_the_core_commands_what_the_python_controller_commands(
         if 50 < k < 350 or k > 550:  # it begins late, and pauses for longer than its timeout
             turn, bad = 0.4 * np.sin(phase), rng.random() < 0.05
             spoilt = rng.choice([np.nan, 1e6]) if bad else 0.0
+            turn += 30.0 * (rng.random() < 0.05)  # a jump
             if measured_by == "imu":
                 force = np.array([0.5, 0.2, 9.5]) + 2.0 * np.sin(phase + 1.0)
                 pair.measure_base("imu", now, force + spoilt, turn, [0.1, -0.2, 0.3])

@@ -20,7 +20,7 @@ from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.version import __version__
 
 RUNNER = Path(__file__).with_name("reference_runner.cpp")
-CORE = ("controller_core", "contacts", "friction_memory", "task")
+CORE = ("base_estimate", "controller_core", "contacts", "friction_memory", "task")
 STRICT = ["-O0", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsanitize=address,undefined"]
 
 ROUND_OFF = 1e-9
@@ -80,6 +80,12 @@ def test_kernels_compute_the_efforts_of_another_formulation(tmp_path, name):
     names, worst = compiled(files, tmp_path)
     assert names == robot.joint_names
     assert worst < ROUND_OFF
+
+
+@needs_compiler
+def test_kernels_on_a_moving_base_compute_the_efforts_of_another_formulation(tmp_path):
+    _, files = package_of(urdf_text("ur5"), base="moving")
+    assert compiled(files, tmp_path)[1] < ROUND_OFF
 
 
 @needs_compiler

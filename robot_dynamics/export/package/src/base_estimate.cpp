@@ -55,7 +55,6 @@ void BaseFilter::take(const Six & measured, double stamp)
   if (-timeout_ < passed && passed <= 0.0) {
     throw Refusal("the stamp is not after that of the message before");
   }
-  const double before = passed_;
   passed_ = passed > 0.0 && passed <= timeout_ ? passed : 0.0;
   Six velocity = measured;
   Six rate{};
@@ -65,7 +64,6 @@ void BaseFilter::take(const Six & measured, double stamp)
     for (std::size_t i = 0; i < 6; ++i) {
       rate[i] = (velocity[i] - velocity_[i]) / passed_;
       if (std::abs(rate[i]) > BASE_LARGEST_RATE[i]) {
-        passed_ = before;
         throw Refusal("a velocity jumps");
       }
     }
