@@ -247,7 +247,7 @@ class ControlKernels:
         hand: Link or frame that the modes in task space control; by default `endpoint`, or the
             first tip.
         projector: One of `task_space.PROJECTORS`.
-        base: "fixed", with the input `gravity` of the programs, shape (3,); or "moving", with `base`
+        base: "fixed": the programs have the input `gravity`, shape (3,). "moving": they have `base`
             in its place, the numbers of `BaseMotion`, shape (15,).
     """
 

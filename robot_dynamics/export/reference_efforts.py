@@ -5,8 +5,6 @@ They come from another formulation than the kernels, evaluated without a compile
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from robot_dynamics.control.friction import DEFAULT_WIDTH
@@ -60,7 +58,7 @@ def reference_efforts_hpp(
             begin = np.zeros_like(q)  # of a motion, which friction does not yet remember
             feedforward = tau + drives.friction.smooth(qd, DEFAULT_WIDTH, tau, begin)
             motion = np.concatenate([q, qd, qdd])
-            numbers = (motion, payload_numbers(body), [*gravity, *moved], feedforward)
+            numbers = (motion, payload_numbers(body), np.append(gravity, moved), feedforward)
             rows.append("  {" + ",\n   ".join(map(_rounded, numbers)) + "}")
     cases = ",\n".join(rows)
     return f"""#ifndef {package}_REFERENCE_EFFORTS_HPP_
@@ -104,6 +102,6 @@ def _effort(robot: Robot, q: Array, qd: Array, qdd: Array, twist: Array, rate: A
     return inverse_dynamics(free, *motion, formulation=REFERENCE)[6:]
 
 
-def _rounded(values: Iterable[float]) -> str:
+def _rounded(values: Array) -> str:
     # The last digits depend on the sines of the machine
     return vector([float(f"{x:.12e}") for x in values])

@@ -120,9 +120,9 @@ def built_core(name, tmp_path_factory, base="fixed"):
     )
     (folder / "hand.hpp").write_text(hand_hpp("pkg", dynamics, endpoint, None, "consistent"))
     parts = [f"{name}.{end}" for name in PARTS for end in ("hpp", "cpp")]
-    for name in [*parts, "refusal.hpp", "rotation.hpp"]:
-        text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
-        (folder / name).write_text(text.replace("@package@", "pkg"))
+    for part in [*parts, "refusal.hpp", "rotation.hpp"]:
+        text = (files("robot_dynamics.export") / "package" / "src" / part).read_text()
+        (folder / part).write_text(text.replace("@package@", "pkg"))
     compile_c = ["gcc", "-std=c99", *STRICT, "-c", "kernels.c"]
     subprocess.run(compile_c, cwd=folder, check=True)
     core = ["g++", "-std=c++17", *STRICT, "-I.", RUNNER, *parts[1::2], "kernels.o"]
