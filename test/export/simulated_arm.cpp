@@ -1,5 +1,6 @@
 // Hardware of ros2_control that moves by the equations of the exported package, without friction,
-// and that a test pushes through the topic /push: external efforts, N m.
+// and that a test pushes through the topic /push: external efforts, N m. The topic /shake has the
+// amplitude of the acceleration of its base, m/s^2, at 1 Hz, and whether an IMU is on it.
 
 #include <algorithm>
 #include <array>
@@ -9,9 +10,11 @@
 #include <utility>
 
 #include "hardware_interface/system_interface.hpp"
+#include "base_estimate.hpp"
 #include "kernels.hpp"
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/rclcpp.hpp"
+#include "sensor_msgs/msg/imu.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
 
 namespace pkg
@@ -31,6 +34,12 @@ public:
           push_[i] = msg.data[i];
         }
       });
+    shakes_ = get_node()->create_subscription<std_msgs::msg::Float64MultiArray>(
+      "/shake", 10, [this](const std_msgs::msg::Float64MultiArray & msg) {
+        shake_ = msg.data.at(0);
+        shows_ = msg.data.at(1) > 0.0;
+      });
+    imu_ = get_node()->create_publisher<sensor_msgs::msg::Imu>("/arm_controller/imu", 10);
     return CallbackReturn::SUCCESS;
   }
 
@@ -38,6 +47,16 @@ public:
     const rclcpp::Time &, const rclcpp::Duration & period) override
   {
     const double dt = std::min(period.seconds(), LONGEST) / STEPS;
+    time_ += STEPS * dt;
+    base_[9] = shake_ * std::sin(2.0 * M_PI * time_);
+    if (shows_) {
+      sensor_msgs::msg::Imu msg;
+      msg.header.stamp = get_node()->now();
+      msg.linear_acceleration.x = base_[9] - base_[0];
+      msg.linear_acceleration.y = -base_[1];
+      msg.linear_acceleration.z = -base_[2];
+      imu_->publish(msg);
+    }
     for (int step = 0; step < STEPS && !braked_; ++step) {
       const Vector qdd = acceleration();
       for (std::size_t i = 0; i < N; ++i) {
@@ -67,7 +86,7 @@ private:
   static constexpr double LONGEST = 0.01;  // s; a machine that stands still stops the time
   static constexpr int STEPS = 4;
 
-  Vector inverse(const Vector & qd, const Vector & qdd, const std::array<double, 3> & gravity) const
+  Vector inverse(const Vector & qd, const Vector & qdd, const Base & base) const
   {
     std::array<double, 3 * N> motion{};
     std::copy(q_.begin(), q_.end(), motion.begin());
@@ -79,14 +98,14 @@ private:
     const std::array<double, 3> tuning = {{1.0, 1.0, 1.0}};
     Vector tau{};
     kernels::feedforward(
-      motion.data(), payload.data(), gravity.data(), drives[0].data(), tuning.data(), tau.data());
+      motion.data(), payload.data(), base.data(), drives[0].data(), tuning.data(), tau.data());
     return tau;
   }
 
   Vector acceleration() const
   {
     // Gauss on M qdd = tau - bias, with the columns of M by unit accelerations
-    const Vector bias = inverse(qd_, {}, GRAVITY);
+    const Vector bias = inverse(qd_, {}, base_);
     std::array<std::array<double, N + 1>, N> rows{};
     for (std::size_t k = 0; k < N; ++k) {
       Vector unit{};
@@ -115,9 +134,15 @@ private:
   Vector q_{};
   Vector qd_{};
   Vector effort_{};
+  Base base_ = standing(GRAVITY);
+  double time_ = 0.0;  // s
+  std::atomic<double> shake_{0.0};
+  std::atomic<bool> shows_{true};
   bool braked_ = true;  // until a controller commands
   std::array<std::atomic<double>, N> push_{};
   rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr pushes_;
+  rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr shakes_;
+  rclcpp::Publisher<sensor_msgs::msg::Imu>::SharedPtr imu_;
 };
 
 }  // namespace pkg

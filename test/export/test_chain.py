@@ -4,6 +4,7 @@ The arm of the tests of the hand is hardware that moves by the equations of the 
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -149,7 +150,7 @@ SIMULATED = f"""
 add_library(simulated_arm SHARED {Path(__file__).with_name("simulated_arm.cpp")})
 target_link_libraries(simulated_arm PRIVATE ${{PROJECT_NAME}}_core
   hardware_interface::hardware_interface pluginlib::pluginlib rclcpp::rclcpp
-  ${{std_msgs_TARGETS}})
+  ${{sensor_msgs_TARGETS}} ${{std_msgs_TARGETS}})
 file(WRITE ${{CMAKE_CURRENT_SOURCE_DIR}}/simulated_arm.xml [[<library path="simulated_arm">
   <class name="pkg/SimulatedArm" type="pkg::SimulatedArm"
          base_class_type="hardware_interface::SystemInterface"/></library>]])
@@ -174,7 +175,7 @@ def package(tmp_path_factory):
     """Install prefix, and the folder of its logs."""
     folder = tmp_path_factory.mktemp("chain")
     robot = urdf_text(find_robot("planar_2r"))
-    return installed_package(robot, folder, with_simulated_arm), folder
+    return installed_package(robot, folder, with_simulated_arm, base="moving"), folder
 
 
 class Hand:
@@ -324,6 +325,50 @@ def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
         "target_wrench is ignored: with gravity it takes ", lambda: hand.wrench_out.publish(wrench)
     )
     assert " % of it is the most" in chain.log.split("with gravity it takes ")[1].splitlines()[0]
+
+
+@pytest.fixture
+def shaken(package, tmp_path):
+    """A simulated arm under PD and gravity on a base that may shake, whose motion its IMU shows."""
+    prefix = shutil.copytree(package[0], tmp_path / "install")
+    config = prefix / "share" / "pkg" / "config" / "controllers.yaml"
+    text = config.read_text()
+    config.write_text(text.replace("mode: feedforward", "mode: pd_gravity\n    base_motion: imu"))
+    chain = Chain(prefix, tmp_path, free_domain(), "hardware:=urdf", "chained:=false")
+    try:
+        chain.sees("holding still: no reference comes")
+        wait_for(lambda: chain.states and chain.desired, "states")
+        chain.names = list(chain.desired[-1].joint_names)
+        yield chain
+    finally:
+        chain.close()
+    assert "Traceback" not in chain.log
+
+
+def test_an_arm_on_a_shaking_base_is_held_by_its_imu(shaken):
+    shake = shaken.peer.publisher(Float64MultiArray, "/shake")
+    log, begin = shaken._file.read_text, shaken.at()
+
+    def largest(acceleration, imu, seconds):
+        """Largest position error while the base shakes at 1 Hz."""
+        shake.publish(Float64MultiArray(data=[acceleration, imu]))
+        known, count = len(shaken.states), round(seconds * RATE)
+        wait_for(lambda: len(shaken.states) > known + count, "states on a shaking base")
+        return np.abs(
+            [np.array(msg.position) - begin for msg in list(shaken.states)[-count // 2 :]]
+        ).max()
+
+    known = largest(4.0, 1.0, 6.0)
+    assert "the base counts as still" not in log().split("holding still: no reference comes")[1]
+    unknown = largest(4.0, 0.0, 6.0)
+    shaken.sees(
+        "no imu for 0.2 s; the base counts as still, under gravity in the last known direction"
+    )
+    # Gravity itself is 9.8 m/s^2: the base is felt. The delays of IMU and loop leave some of it
+    assert unknown > 0.01
+    assert known < 0.3 * unknown
+    largest(4.0, 1.0, 1.0)
+    shaken.sees("imu again: the base moves as measured")
 
 
 @pytest.fixture(scope="module")

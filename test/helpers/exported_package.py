@@ -37,10 +37,10 @@ def built(source, *options):
     return folder
 
 
-def installed_package(urdf, top, change=lambda path, text: text, payload=None):
+def installed_package(urdf, top, change=lambda path, text: text, payload=None, base="fixed"):
     """Install prefix of the package `pkg` of a robot, below a folder; files may be changed."""
     robot = read_urdf(urdf)
-    request = PackageRequest("pkg", urdf, robot, {}, payload, payload_frame(robot))
+    request = PackageRequest("pkg", urdf, robot, {}, payload, payload_frame(robot), base=base)
     for path, text in controller_package(request).files.items():
         (top / "pkg" / path).parent.mkdir(parents=True, exist_ok=True)
         (top / "pkg" / path).write_text(change(path, text), encoding="utf-8")
