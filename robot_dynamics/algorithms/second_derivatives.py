@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.free_joints import displacements, free_joints
+from robot_dynamics.robot.robot import Robot
 
 # -- numbers with derivatives -----------------------------------------------------------------
 
@@ -58,7 +60,7 @@ class Variation:
         if isinstance(other, np.ndarray):
             return NotImplemented
         if not isinstance(other, Variation):
-            if isinstance(other, (int, float)) and other == 0.0:
+            if _is_zero(other):
                 return 0.0
             slopes = {k: slope * other for k, slope in self.slopes.items()}
             return Variation(self.value * other, slopes)
@@ -82,22 +84,26 @@ class Variation:
 
 
 def with_derivatives(
-    function: Callable[[Array], Sequence[Array]], x: Array
+    function: Callable[[Array], Sequence[Array]], x: Array, steps: Array | None = None
 ) -> list[tuple[Array, Array]]:
     """Evaluate a function of a vector, and differentiate every result.
 
     Args:
         function: Sums, products, sines and cosines of x, shape (n,); returns arrays.
         x: Any scalar.
+        steps: Derivatives of x by k parameters, shape (n, k); by default x itself is varied.
 
     Returns:
-        For each result its value, shape S, and its derivative by x, shape (*S, n).
+        For each result its value, shape S, and its derivative by the parameters, shape (*S, k).
     """
     varied = np.empty(len(x), dtype=object)
-    varied[:] = [Variation(value, {k: 1.0}) for k, value in enumerate(x)]
+    steps = np.eye(len(x)) if steps is None else steps
+    for i, (value, row) in enumerate(zip(x, steps.tolist(), strict=True)):
+        varied[i] = Variation(value, {k: step for k, step in enumerate(row) if not _is_zero(step)})
     found = []
     for result in function(varied):
-        values, slopes = np.empty(result.shape, object), np.zeros((*result.shape, len(x)), object)
+        values = np.empty(result.shape, object)
+        slopes = np.zeros((*result.shape, steps.shape[1]), object)
         for place, entry in np.ndenumerate(np.asarray(result, dtype=object)):
             if isinstance(entry, Variation):
                 values[place] = entry.value
@@ -107,6 +113,10 @@ def with_derivatives(
                 values[place] = entry
         found.append((_plain(values, x), _plain(slopes, x)))
     return found
+
+
+def _is_zero(scalar: Any) -> bool:
+    return isinstance(scalar, (int, float)) and scalar == 0.0
 
 
 def _plain(array: Array, like: Array) -> Array:
@@ -121,27 +131,37 @@ FirstDerivatives = Callable[[Array, Array, Array], Sequence[Array]]
 
 
 def inverse_second_derivatives(
-    first: FirstDerivatives, q: Array, qd: Array, qdd: Array
+    first: FirstDerivatives, q: Array, qd: Array, qdd: Array, tree: Robot | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """Differentiate the joint efforts of a motion twice.
 
     Args:
         first: Their first derivatives.
-        q: Joint positions, shape (n,).
+        q: Joint positions, shape (nq,).
         qd: Joint velocities, shape (n,).
         qdd: Joint accelerations, shape (n,).
+        tree: Tree whose floating and planar joints are in q, without fixed joints.
 
     Returns:
         d2tau/dq2, d2tau/dqdqd, d2tau/dqd2 and d2tau/dqddqdd = dM/dq, shape (n, n, n) each: entry
         i, j, k of effort i. Of dqdqd j is the position and k the velocity; of dM/dq j is the
-        acceleration and k the position.
+        acceleration and k the position. Of dq2 k is the displacement that is later: those of one
+        floating or planar joint do not commute.
     """
-    by_position = with_derivatives(lambda x: first(x, qd, qdd), q)
-    (_, by_q), (_, by_qd), (_, M_by_q) = by_position
-    n = len(q)
-    for j in range(n):
+    free, steps = ((), None) if tree is None else (free_joints(tree), displacements(tree, q))
+    by_position = with_derivatives(lambda x: first(x, qd, qdd), q, steps)
+    (_, by_q), (_, by_qd), (M, M_by_q) = by_position
+    own = [by_q[:, joint.v, joint.v].copy() for joint in free]
+    for j in range(len(qd)):
         by_q[:, j, :j] = by_q[:, :j, j]  # the same, with fewer operations
     christoffel = M_by_q + M_by_q.transpose(0, 2, 1) - M_by_q.transpose(2, 0, 1)
+    for joint, block in zip(free, own, strict=True):
+        v = joint.v
+        by_q[:, v, v] = block
+        # Hamel's coefficients: the twist is not the rate of any coordinates
+        more = np.tensordot(joint.commutators, M[v], axes=(0, 0))
+        christoffel[v, v] += more
+        christoffel[v, :, v] += more.transpose(0, 2, 1)
     return by_q, by_qd.transpose(0, 2, 1), christoffel, M_by_q
 
 

@@ -246,7 +246,9 @@ def inverse_second_derivatives(
         def derivatives_at(q: Array, qd: Array, qdd: Array) -> list[Array]:
             return list(first.function(q, qd, qdd, **values).values())
 
-        parts = second_derivatives.inverse_second_derivatives(derivatives_at, q, qd, qdd)
+        parts = second_derivatives.inverse_second_derivatives(
+            derivatives_at, q, qd, qdd, tree
+        )
         return dict(zip(SECOND["inverse"], parts, strict=True))
 
     return Equations(first.inputs, function)
@@ -458,9 +460,6 @@ KERNELS: Mapping[str, KernelDefinition] = {
 WITH_FRICTION = ("inverse", "bias", "forward", "forward_articulated")
 """Kernels to whose efforts `Variant.friction` adds the friction of the URDF."""
 
-OF_JOINTS = ("inverse_second_derivatives", "forward_second_derivatives")
-"""Kernels that no floating or planar joint may be in."""
-
 OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_frame)
 """Kernels about a frame."""
 
@@ -491,11 +490,6 @@ def equations_of(
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
-        )
-    if name in OF_JOINTS and free_joints(tree):
-        raise ArgumentError(
-            f"kernel '{name}' takes no floating or planar joint; robot '{tree.name}' has "
-            f"{', '.join(x.name for x in free_joints(tree))}"
         )
     return definition.equations(tree, formulation, variant)
 

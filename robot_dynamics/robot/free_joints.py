@@ -101,6 +101,11 @@ class FreeJoint:
         return np.where(_before(k), self._turned, 0.0).swapaxes(0, 1)
 
     @property
+    def commutators(self) -> Array:
+        """Lie brackets of unit twists: entry m, i, j is entry m of that of i and j, (k, k, k)."""
+        return self.brackets.swapaxes(1, 2) - self.brackets
+
+    @property
     def second_brackets(self) -> Array:
         """Second derivatives of J: entry m, i, l, j is that of m, j by parts i and l."""
         k, turned = self.axes.shape[1], self._turned
@@ -345,6 +350,28 @@ def neutral(robot: KinematicTree) -> Array:
         if free is not None:
             q[at.stop - 1 if free.floating else at.stop - 2] = 1.0
     return q
+
+
+def displacements(tree: KinematicTree, q: Array) -> Array:
+    """Derivatives of q by small twists, as `integrate` adds them, shape (nq, dof), on any scalar.
+
+    Args:
+        tree: Tree without fixed joints.
+        q: Positions, shape (nq,).
+    """
+    steps: Any = np.zeros((len(q), tree.dof), dtype=q.dtype)
+    for free, at, of in _segments(tree):
+        if free is None:
+            steps[at, of] = np.eye(of.stop - of.start)
+        elif free.floating:
+            x, y, z, s = 0.5 * q[at][3:]
+            steps[at, of][:3, :3] = rotation_of(q[at][3:])
+            steps[at, of][3:, 3:] = [[s, -z, y], [z, s, -x], [-y, x, s], [-x, -y, -z]]
+        else:
+            c, s = q[at][2:]
+            steps[at, of][:2, :2] = [[c, -s], [s, c]]
+            steps[at, of][2:, 2] = [-s, c]
+    return np.asarray(steps)
 
 
 def integrate(robot: KinematicTree, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:

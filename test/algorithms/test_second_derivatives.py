@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from agreement import evaluate
+from agreement import displaced, evaluate
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.algorithms.second_derivatives import (
     forward_second_derivatives,
@@ -38,7 +39,8 @@ def by_complex_step(tree, name, state):
         """Derivative of an output by an argument, in the last axis."""
         parts = []
         for unit in np.eye(tree.dof):
-            moved = [x + 1j * STEP * unit * (k == argument) for k, x in enumerate(state)]
+            moved = [*state]
+            moved[argument] = displaced(tree, state[argument], 1j * STEP * unit, argument == 0)
             parts.append(evaluate(program, moved, COMPLEX)[output].imag / STEP)
         return np.stack(parts, axis=-1)
 
@@ -51,9 +53,14 @@ def assert_same(found, expected, allowed):
         assert np.max(np.abs(ours - theirs)) < allowed * size
 
 
+def trees(joints):
+    """Random trees, also with floating and planar joints anywhere."""
+    return st.one_of(robots(max_joints=joints), robots(max_joints=joints, free=True))
+
+
 # Worst of 200 random trees 1e-15; one wrong sign gives 1e-2
-@settings(max_examples=10)
-@given(robots(max_joints=4), seeds())
+@settings(max_examples=20)
+@given(trees(4), seeds())
 def test_those_of_efforts_agree_with_the_complex_step(robot, seed):
     tree = merge_fixed(robot)
     state = random_state(tree, seed)
@@ -61,8 +68,8 @@ def test_those_of_efforts_agree_with_the_complex_step(robot, seed):
     assert_same(found.values(), by_complex_step(tree, "inverse_derivatives", state), 1e-12)
 
 
-@settings(max_examples=5)
-@given(robots(max_joints=3), seeds())
+@settings(max_examples=10)
+@given(trees(3), seeds())
 def test_those_of_accelerations_agree_with_the_complex_step(robot, seed):
     tree = merge_fixed(robot)
     state = random_state(tree, seed)
