@@ -246,9 +246,7 @@ def inverse_second_derivatives(
         def derivatives_at(q: Array, qd: Array, qdd: Array) -> list[Array]:
             return list(first.function(q, qd, qdd, **values).values())
 
-        parts = second_derivatives.inverse_second_derivatives(
-            derivatives_at, q, qd, qdd, tree
-        )
+        parts = second_derivatives.inverse_second_derivatives(derivatives_at, q, qd, qdd, tree)
         return dict(zip(SECOND["inverse"], parts, strict=True))
 
     return Equations(first.inputs, function)

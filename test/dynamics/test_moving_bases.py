@@ -128,8 +128,12 @@ def described_robots():
 @pytest.mark.parametrize("name", described_robots())
 def test_every_kernel_of_a_robot_of_robot_descriptions_on_a_free_base_agrees(name, kind):
     path = find_robot(name)
-    robot = on_base(read_urdf(path), kind)
-    singular = Dynamics(robot)._inertialess
+    robot = read_urdf(path)
+    if robot.nq == robot.dof:  # as the URDF has it otherwise
+        robot = on_base(robot, kind)
+    M = Dynamics(robot).mass_matrix(random_state(robot, 21)[0])
+    # Reachy: moments of inertia of 1e6 kg m^2 beside 1e-7 kg m^2 leave no digits to accelerations
+    singular = Dynamics(robot)._inertialess or np.linalg.cond(M) > 1e12
     names = [x for x in kernels_of(robot) if not (singular and x.startswith("forward"))]
     assert_equations_agree(robot, path, names, 21)
     assert_moves_agree(robot, path)

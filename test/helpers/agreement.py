@@ -75,9 +75,10 @@ def arrays(answer):
 def assert_same(found, expected, about, allowed=ROUND_OFF):
     """Every output agrees, relative to all of them: one may be zero but for round-off.
 
-    All may be, as the bias of rotors about axes of symmetry: below 1e-10 N m counts as that.
+    All may be, as the bias of rotors about axes of symmetry, or gravity of a balanced platform:
+    below 1e-6 N m counts as that.
     """
-    size = max(np.max(np.abs(values), initial=1e-10) for values in expected)
+    size = max(np.max(np.abs(values), initial=1e-6) for values in expected)
     for ours, theirs in zip(found, expected, strict=True):
         worst = np.max(np.abs(ours - theirs), initial=0.0) / size
         assert worst < allowed, (*about, worst)

@@ -89,16 +89,14 @@ def open_document(source: str | os.PathLike[str]) -> Document:
             XML document with root <robot>, or if it declares a document type.
     """
     name, data = _read(source)
-    # A new parser each time: parsers are cheap and must not be shared between threads
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
-    )
     try:
-        root = etree.fromstring(data, parser)
+        root = _parsed(data)
     except etree.XMLSyntaxError as error:
-        problem = _LINE_AND_COLUMN.sub("", " ".join(str(error.msg).split()))
-        hint = f"; {_RUN_XACRO}" if "xacro" in problem else ""
-        raise UrdfError(f"{name}:{error.lineno or 1}: not XML: {problem}{hint}") from None
+        if not all(map(_is_undeclared_prefix, error.error_log)):
+            problem = _LINE_AND_COLUMN.sub("", " ".join(str(error.msg).split()))
+            hint = f"; {_RUN_XACRO}" if "xacro" in problem else ""
+            raise UrdfError(f"{name}:{error.lineno or 1}: not XML: {problem}{hint}") from None
+        root = _parsed(data, recover=True)
     document = Document(name, root)
     if root.getroottree().docinfo.internalDTD is not None:
         raise UrdfError(f"{name}:1: declares a document type (DTD), which is refused; remove it")
@@ -114,6 +112,19 @@ def open_document(source: str | os.PathLike[str]) -> Document:
     for element in root.xpath(_UNEXPANDED):
         raise document.error(element, f"xacro is not expanded here; {_RUN_XACRO}")
     return document
+
+
+def _parsed(data: bytes, recover: bool = False) -> Element:
+    # A new parser each time: parsers are cheap and must not be shared between threads
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover
+    )
+    return etree.fromstring(data, parser)
+
+
+def _is_undeclared_prefix(problem: Any) -> bool:
+    """Return whether other readers of URDF accept what is no XML, as <sensor:camera> of Gazebo."""
+    return problem.type_name == "NS_ERR_UNDEFINED_NAMESPACE" and "xacro" not in problem.message
 
 
 def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:

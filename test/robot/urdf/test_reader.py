@@ -220,6 +220,11 @@ def test_a_default_namespace_is_no_obstacle():
     assert read_urdf(text).joint_names == ("elbow",)
 
 
+def test_prefixes_that_the_urdf_does_not_declare_are_accepted_outside_links_and_joints():
+    camera = '<gazebo><sensor:camera name="rgb"/></gazebo></robot>'
+    assert read_urdf(arm().replace("</robot>", camera)).joint_names == ("elbow",)
+
+
 def test_a_file_has_the_encoding_that_it_declares(tmp_path):
     path = tmp_path / "arm.urdf"
     text = '<?xml version="1.0" encoding="ISO-8859-1"?>\n' + arm().replace('"arm"', '"Führarm"')
