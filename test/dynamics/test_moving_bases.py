@@ -113,8 +113,8 @@ STANDING = {"humanoid", "quadruped", "biped", "mobile_manipulator", "wheeled"}
 def described_robots():
     """Robots of robot_descriptions in its cache: it fetches hundreds of megabytes for each."""
     try:
-        from robot_descriptions import DESCRIPTIONS  # noqa: PLC0415
-        from robot_descriptions._repositories import REPOSITORIES  # noqa: PLC0415
+        from robot_descriptions import DESCRIPTIONS
+        from robot_descriptions._repositories import REPOSITORIES
     except ImportError:
         return []
     cache = os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions")
