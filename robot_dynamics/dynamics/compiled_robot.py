@@ -162,23 +162,14 @@ class CompiledRobot:
         return self.base == "moving" and name in _moving_base().MOVED
 
     def _on_moving_base(self, name: str, variant: Variant) -> Equations:
-        if variant.gravity:
-            raise ArgumentError("a moving base has gravity among its own numbers; give base alone")
         if name == "forward_second_derivatives":
             _kernels().check_twice(self._tree)
         floating = CompiledRobot(self._tree, self.formulation, base="floating", search=self._search)
 
-        def of(part: str) -> Equations:
-            mass = part == "mass_matrix"  # which neither wrench nor gravity changes
-            given = replace(variant, wrench_at=None) if mass else replace(variant, gravity=True)
-            return next(
-                floating.equations(part, replace(given, friction=given.friction and not mass))
-            )
+        def of(part: str, variant: Variant) -> Equations:
+            return next(floating.equations(part, variant))
 
-        parents = imported("robot_dynamics.algorithms.composite_body").elimination_parents(
-            self._tree
-        )
-        made: Equations = _moving_base().on_moving_base(name, of, parents)
+        made: Equations = _moving_base().on_moving_base(name, of, self._tree, variant)
         return made
 
     @cached_property

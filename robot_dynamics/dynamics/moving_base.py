@@ -7,32 +7,48 @@ that is given there is found here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.algorithms import second_derivatives
-from robot_dynamics.algorithms.composite_body import factorise, solve
+from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
 from robot_dynamics.algorithms.derivatives import accelerations_of
 from robot_dynamics.dynamics.kernels import SECOND, Equations
-from robot_dynamics.dynamics.variant import Shape
+from robot_dynamics.dynamics.variant import Shape, Variant
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.robot import Robot
 
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-Floating = Callable[[str], Equations]
-"""Equations of the floating robot by name of kernel; gravity in axes of the base is an input."""
+Floating = Callable[[str, Variant], Equations]
+"""Equations of the floating robot by name of kernel and variant."""
 
 
-def on_moving_base(name: str, of: Floating, parents: tuple[int, ...]) -> Equations:
+def on_moving_base(name: str, floating: Floating, tree: Robot, variant: Variant) -> Equations:
     """Write a kernel of `MOVED` with the input `base` beside the motion of the joints.
 
     Args:
         name: Name of the kernel.
-        of: Equations of the floating robot.
-        parents: `elimination_parents` of the joints.
+        floating: Equations of the floating robot.
+        tree: The robot on a fixed base, without fixed joints.
+        variant: Inputs of the kernel beside the motion.
+
+    Raises:
+        ArgumentError: If gravity is an input beside that of the base.
     """
-    n, about = len(parents), dict(of(name.replace("_second_", "_")).inputs)
+    if variant.gravity:
+        raise ArgumentError("a moving base has gravity among its own numbers; give base alone")
+
+    def of(part: str) -> Equations:
+        mass = part == "mass_matrix"  # which neither wrench nor gravity changes
+        given = replace(variant, wrench_at=None) if mass else replace(variant, gravity=True)
+        return floating(part, replace(given, friction=given.friction and not mass))
+
+    parents = elimination_parents(tree)
+    n, about = tree.dof, dict(of(name.replace("_second_", "_")).inputs)
     about.pop("gravity", None)
     motion: dict[str, Shape] = {x: (n,) for x in ("q", "qd", "qdd", "tau") if about.pop(x, None)}
 
@@ -46,7 +62,11 @@ class _State:
     """Values of all inputs, and the results of kernels of the floating robot with them."""
 
     def __init__(
-        self, of: Floating, base: Array, values: dict[str, Array], parents: tuple[int, ...]
+        self,
+        of: Callable[[str], Equations],
+        base: Array,
+        values: dict[str, Array],
+        parents: tuple[int, ...],
     ) -> None:
         self.of, self.base, self.values, self.parents = of, base, values, parents
 
@@ -99,9 +119,8 @@ def _inverse_second_derivatives(state: _State, **changed: Array) -> dict[str, Ar
     def at(q: Array, qd: Array, qdd: Array) -> list[Array]:
         return list(_inverse_derivatives(state, q=q, qd=qd, qdd=qdd).values())
 
-    parts = second_derivatives.inverse_second_derivatives(
-        at, *(motion[x] for x in ("q", "qd", "qdd"))
-    )
+    q, qd, qdd = (motion[x] for x in ("q", "qd", "qdd"))
+    parts = second_derivatives.inverse_second_derivatives(at, q, qd, qdd)
     return dict(zip(SECOND["inverse"], parts, strict=True))
 
 

@@ -25,6 +25,7 @@ from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.polynomial import collected, squares_joined
 from robot_dynamics.compiler.graph.trace import Program, operation_count, trace
 from robot_dynamics.dynamics.kernels import Equations, equations_of
+from robot_dynamics.dynamics.moving_base import MOVED, on_moving_base
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, InverseDynamics
@@ -121,6 +122,7 @@ def symbolic_program(
     variant: Variant = MOTION_ONLY,
     *,
     sort: bool = False,
+    base: str = "fixed",
 ) -> SymbolicProgram:
     """Simplify the equations of a kernel with symbols in place of the robot's numbers.
 
@@ -134,6 +136,7 @@ def symbolic_program(
         variant: Inputs of the kernel beside the motion.
         sort: Return M, C and G of tau = M qdd + C qd + G in place of tau; C has the Christoffel
             symbols, so that dM/dt - 2 C is skew-symmetric.
+        base: "moving" for a base with a known motion, which is an input; "fixed" as `robot` has it.
 
     Raises:
         UnknownNameError: If there is no such kernel, set, formulation or frame.
@@ -144,9 +147,11 @@ def symbolic_program(
     check_known("set of symbolic parameters", parameters, home, PARAMETER_SETS)
     if name == "regressor":
         raise ArgumentError("the regressor has no symbolic parameters: it multiplies them")
-    if sort and (name != "inverse" or variant.friction or variant.wrench_at):
+    moving = base == "moving" and name in MOVED
+    if sort and (name != "inverse" or variant.friction or variant.wrench_at or moving):
         raise ArgumentError(
-            "only the kernel 'inverse', without friction and wrench, is sorted as M, C and G"
+            "only the kernel 'inverse', without friction, wrench and moving base, is sorted as "
+            "M, C and G"
         )
     if sort and robot.nq > robot.dof:
         raise ArgumentError(
@@ -158,14 +163,21 @@ def symbolic_program(
             f"formulation '{formulation}' needs mass centres, and base parameters have none; use "
             f"{' or '.join(MASSLESS)}"
         )
-    rebuilt = PARAMETER_SETS[parameters](merge_fixed(robot))
+    tree = merge_fixed(robot)
+    rebuilt = PARAMETER_SETS[parameters](
+        merge_fixed(robot.with_floating_base()) if moving else tree
+    )
     ways: list[str | InverseDynamics] = [formulation]
     if parameters == "base" and not sort and formulation == DEFAULT_FORMULATION:
         ways.append(by_columns)  # which takes numbers for geometry
     made = _sorted_equations if sort else partial(equations_of, name)
 
     def equations(way: str | InverseDynamics) -> Callable[[Robot], Equations]:
-        return lambda tree: made(tree, way, variant)
+        if not moving:
+            return lambda symbolic: made(symbolic, way, variant)
+        return lambda symbolic: on_moving_base(
+            name, lambda part, given: equations_of(part, symbolic, way, given), tree, variant
+        )
 
     found = [_with_symbols(rebuilt, equations(way), expand=sort) for way in ways]
     best = min(found, key=lambda way: operation_count(way.program).arithmetic)

@@ -52,6 +52,18 @@ def test_at_its_own_numbers_they_are_the_equations_of_the_robot(name, kernel, pa
     assert results(found, state) == pytest.approx(expected, abs=ROUND_OFF * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("kernel", ["inverse", "forward"])
+def test_on_a_moving_base_they_are_the_equations_of_the_robot_there(planar, kernel):
+    rng = np.random.default_rng(5)
+    state, base = rng.uniform(-1.0, 1.0, (3, 2)), rng.uniform(-1.0, 1.0, 15)
+    found = symbolic_program(planar, kernel, base="moving")
+    values = {"base": base, "parameters": found.values, "q": state[0], "qd": state[1]}
+    inputs = [values.get(name, state[2]) for name in found.program.inputs]
+    expected = getattr(Dynamics(planar, base="moving", cache=False), kernel)(*state, base=base)
+    for result, of_robot in zip(compile_python(found.program)(*inputs), expected, strict=True):
+        assert result == pytest.approx(of_robot, abs=ROUND_OFF * np.abs(of_robot).max())
+
+
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_other_numbers_make_them_the_equations_of_another_arm(formulation):
     numbers = {"l1": 1.0, "lc1": 0.5, "lc2": 0.5, "m1": 10.0, "m2": 8.0, "I1": 0.9, "I2": 0.7}

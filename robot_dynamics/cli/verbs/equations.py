@@ -124,13 +124,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise ArgumentError("--search: there is no search with --symbolic; leave one out")
     if arguments.sorted and not arguments.symbolic:
         raise ArgumentError("--sorted: only symbolic equations are sorted; add --symbolic")
-    if arguments.symbolic and arguments.base == "moving":
-        raise ArgumentError("--symbolic has no moving base; give --base floating")
     robot, base = on_base(load_robot(arguments.robot, free_joints=True), arguments.base)
     kernels = dict.fromkeys(arguments.kernels or ["inverse"])
     variants = {kernel: _variant(arguments, robot, kernel) for kernel in kernels}
     if arguments.symbolic:
-        texts = [_with_symbols(arguments, robot, *item) for item in variants.items()]
+        texts = [_with_symbols(arguments, robot, base, *item) for item in variants.items()]
         print("\n".join(texts))
         return 0
     if not arguments.search:
@@ -174,17 +172,19 @@ def _variant(arguments: argparse.Namespace, robot: Robot, kernel: str) -> Varian
 
 
 def _with_symbols(
-    arguments: argparse.Namespace, robot: Robot, kernel: str, variant: Variant
+    arguments: argparse.Namespace, robot: Robot, base: str, kernel: str, variant: Variant
 ) -> str:
     """Write the equations with symbols, under lines with their values and the operation count."""
     found = symbolic_program(
-        *(robot, kernel, arguments.symbolic, arguments.formulation, variant), sort=arguments.sorted
+        *(robot, kernel, arguments.symbolic, arguments.formulation, variant),
+        sort=arguments.sorted,
+        base=base,
     )
     export = Export(
         *(robot, kernel, arguments.formulation, variant, arguments.name),
         suffix=f"{'sorted_' if arguments.sorted else ''}of_{arguments.symbolic}",
         parameters=found.parameters,
-        base="floating" if robot.nq > robot.dof else "fixed",
+        base=base,
     )
     program = replace(found.program, name=export.name)
     if arguments.language not in ("text", "latex"):
