@@ -42,7 +42,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
 
 
 class _Reach(NamedTuple):
-    """What the two links of a triangle reach while a parallel axis turns its third side.
+    """Reach of the two links of a triangle while a parallel axis turns its third side.
 
     Attributes:
         mean: Of the square of that side, m^2.

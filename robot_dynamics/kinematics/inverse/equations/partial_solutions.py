@@ -84,7 +84,7 @@ def branches(
 
 
 class Frees(NamedTuple):
-    """What equations take where their data leave it open.
+    """Values that equations take where their data leave them open.
 
     Attributes:
         arm: Turn of a joint of the arm that may be anywhere.
