@@ -89,14 +89,16 @@ def open_document(source: str | os.PathLike[str]) -> Document:
             XML document with root <robot>, or if it declares a document type.
     """
     name, data = _read(source)
+    parser = _parser()
     try:
-        root = _parsed(data)
+        root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        if not all(map(_is_undeclared_prefix, error.error_log)):
+        # The log of the error also holds what other documents of this thread logged
+        if not all(map(_is_undeclared_prefix, parser.error_log)):
             problem = _LINE_AND_COLUMN.sub("", " ".join(str(error.msg).split()))
             hint = f"; {_RUN_XACRO}" if "xacro" in problem else ""
             raise UrdfError(f"{name}:{error.lineno or 1}: not XML: {problem}{hint}") from None
-        root = _parsed(data, recover=True)
+        root = etree.fromstring(data, _parser(recover=True))
     document = Document(name, root)
     if root.getroottree().docinfo.internalDTD is not None:
         raise UrdfError(f"{name}:1: declares a document type (DTD), which is refused; remove it")
@@ -114,12 +116,11 @@ def open_document(source: str | os.PathLike[str]) -> Document:
     return document
 
 
-def _parsed(data: bytes, recover: bool = False) -> Element:
+def _parser(recover: bool = False) -> Any:
     # A new parser each time: parsers are cheap and must not be shared between threads
-    parser = etree.XMLParser(
+    return etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover
     )
-    return etree.fromstring(data, parser)
 
 
 def _is_undeclared_prefix(problem: Any) -> bool:

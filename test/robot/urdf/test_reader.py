@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import given
+from lxml import etree
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
@@ -221,6 +222,13 @@ def test_a_default_namespace_is_no_obstacle():
 
 
 def test_prefixes_that_the_urdf_does_not_declare_are_accepted_outside_links_and_joints():
+    camera = '<gazebo><sensor:camera name="rgb"/></gazebo></robot>'
+    assert read_urdf(arm().replace("</robot>", camera)).joint_names == ("elbow",)
+
+
+def test_a_prefix_may_be_undeclared_after_other_documents_of_the_thread_failed():
+    with pytest.raises(etree.XPathEvalError):
+        etree.fromstring("<a/>").xpath("a[")
     camera = '<gazebo><sensor:camera name="rgb"/></gazebo></robot>'
     assert read_urdf(arm().replace("</robot>", camera)).joint_names == ("elbow",)
 
