@@ -90,10 +90,14 @@ def test_a_push_is_reported_with_its_joint_efforts(arm, hand, peer):
     values = {value.key: value.value for value in reported()[-1].values}
     assert "external effort (N m or N)" in values
     assert values["external wrench at endpoint"].endswith("4 of 6 directions move no joint")
-    # What the drives give is measured, not the push
-    tau = np.array(arm.states[-1].effort)
-    balance = ARM.gravity(np.array(arm.states[-1].position)) - expected(arm)
-    np.testing.assert_allclose(tau, balance, atol=1.0)
+
+    def balanced():
+        tau = np.array(arm.states[-1].effort)
+        balance = ARM.gravity(np.array(arm.states[-1].position)) - expected(arm)
+        return np.abs(tau - balance).max() < 1.0
+
+    # What the drives give is measured, not the push; the arm may still yield to it
+    wait_for(balanced, "efforts that balance the push")
     hand.force = np.zeros(3)
     controller.wait_for_log("no external effort beyond its threshold any more", before)
     assert "stopped" not in controller.log[before:]
