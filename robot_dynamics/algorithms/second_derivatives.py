@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.free_joints import displacements, free_joints
+from robot_dynamics.robot.free_joints import free_joints
+from robot_dynamics.robot.manifold import displacements
 from robot_dynamics.robot.robot import Robot
 
 # -- numbers with derivatives -----------------------------------------------------------------

@@ -36,7 +36,7 @@ from robot_dynamics.dynamics.variant import Variant, payload_numbers
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
-from robot_dynamics.robot import free_joints
+from robot_dynamics.robot import manifold
 from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
@@ -294,16 +294,16 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     # -- the manifold of q ------------------------------------------------------------------
 
     def neutral(self) -> Array:
-        """Positions at zero, where quaternions are (0, 0, 0, 1): `free_joints.neutral`."""
-        return free_joints.neutral(self.robot)
+        """Positions at zero, where quaternions are (0, 0, 0, 1): `manifold.neutral`."""
+        return manifold.neutral(self.robot)
 
     def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Move from q with constant velocities in unit time: `free_joints.integrate`."""
-        return free_joints.integrate(self.robot, *self._vectors(q, v))
+        """Move from q with constant velocities in unit time: `manifold.integrate`."""
+        return manifold.integrate(self.robot, *self._vectors(q, v))
 
     def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
-        """Velocities from q0 to q1 in unit time: `free_joints.difference`."""
-        return free_joints.difference(self.robot, *self._vectors(q0, q1))
+        """Velocities from q0 to q1 in unit time: `manifold.difference`."""
+        return manifold.difference(self.robot, *self._vectors(q0, q1))
 
     # -- parameters and kinematics ----------------------------------------------------------
 

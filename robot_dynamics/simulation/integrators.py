@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot import free_joints
+from robot_dynamics.robot import manifold
 from robot_dynamics.robot.robot import Robot
 
 Acceleration = Callable[[float, Array, Array], Array]
@@ -59,10 +59,10 @@ def runge_kutta(
     """
 
     def moved(u: Array) -> Array:
-        return q + u if robot is None else free_joints.integrate(robot, q, u)
+        return q + u if robot is None else manifold.integrate(robot, q, u)
 
     def rate(u: Array, v: Array) -> Array:
-        return v if robot is None else free_joints.rates_in_step(robot, u, v)
+        return v if robot is None else manifold.rates_in_step(robot, u, v)
 
     half = h / 2.0
     a1 = f(t, q, qd)

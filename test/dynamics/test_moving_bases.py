@@ -43,7 +43,7 @@ from robot_dynamics.formulations import (
 )
 from robot_dynamics.robot import find_robot, merge_fixed
 from robot_dynamics.robot.base_motion import BaseMotion
-from robot_dynamics.robot.free_joints import rates_in_step
+from robot_dynamics.robot.manifold import rates_in_step
 from robot_dynamics.simulation.integrators import integrate
 from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds

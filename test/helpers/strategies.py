@@ -13,8 +13,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.robot.free_joints import integrate, neutral
 from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
+from robot_dynamics.robot.manifold import integrate, neutral
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, Pose
 
