@@ -72,7 +72,9 @@ WHY = {
         "The code of Talos has 2 % more instructions and packs its limbs as before. It takes 20 KB "
         "of the 32 KB of the instruction cache, beside the interpreter's, and its time differs by "
         "12 % from process to process (1.21 to 1.37): a likely reason, not measured here, where "
-        "misses cannot be counted."
+        "misses cannot be counted. The base of TIAGo stands upright without it; with it, the "
+        "angles of the wheels count: 18 instead of 14 sines and cosines, 672 instead of 638 "
+        "operations. The argument itself takes 16 ns."
     ),
     ROWS: (
         "Of the vector instructions on numbers of a UR5, Panda, TIAGo and Talos, 57, 51, 51 and "
