@@ -120,7 +120,8 @@ class FrameCandidates:
 
         x lies on the common normal to the next joint, the child joint with the most outward links.
         The origin is the foot of that normal; of parallel lines the one next to the following
-        origin. At a tip, x points to the mass centre and the origin is the foot of the normal to
+        origin; of limbs with as many links the mean of their feet, so that mirror images have the
+        same equations. At a tip, x points to the mass centre and the origin is the foot of the normal to
         the previous joint.
         """
         usual: dict[int, tuple[float, Array]] = {}
@@ -139,6 +140,9 @@ class FrameCandidates:
             if offset is None:
                 along = usual[following][0] if following is not None else 0.0
                 offset = float(z @ (line.point + along * line.direction))
+            elif following in (limbs := self._limbs(k)):
+                feet = [common_normal(z, self._axis(child)).foot for child in limbs]
+                offset = float(np.mean([foot for foot in feet if foot is not None]))
             usual[k] = (offset, self._directions(k)[0] if x is None else x)
         return [usual[k] for k in range(len(self.robot.joints))]
 
@@ -148,8 +152,7 @@ class FrameCandidates:
         if not children:
             return None
         child = max(children, key=lambda c: self._size[c + 1])
-        joint = self.robot.joints[child]
-        line = Line(joint.origin.translation, joint.origin.rotation @ joint.axis)
+        joint, line = self.robot.joints[child], self._axis(child)
         if joint.type.rotates:
             return line, child
         # A prismatic axis has a direction but no position. One along z moves links along z only
@@ -160,6 +163,17 @@ class FrameCandidates:
         X = joint.origin
         seen, following = beyond
         return Line(X.rotation @ seen.point + X.translation, X.rotation @ seen.direction), following
+
+    def _limbs(self, k: int) -> list[int]:
+        """Return the revolute joints on the link of joint k that carry the most links."""
+        children = [c for c in self.children[k + 1] if self.robot.joints[c].type.rotates]
+        most = max((self._size[c + 1] for c in children), default=0)
+        return [c for c in children if self._size[c + 1] == most]
+
+    def _axis(self, k: int) -> Line:
+        """Return the axis of joint k in the link that carries it."""
+        joint = self.robot.joints[k]
+        return Line(joint.origin.translation, joint.origin.rotation @ joint.axis)
 
     @cached_property
     def _size(self) -> list[int]:
@@ -215,11 +229,8 @@ class FrameCandidates:
     def _neighbours(self, k: int) -> list[Line]:
         before = self._axis_before(k)
         lines = [] if before is None else [before]
-        for child in self.children[k + 1]:
-            joint = self.robot.joints[child]
-            if joint.type.rotates:
-                lines.append(Line(joint.origin.translation, joint.origin.rotation @ joint.axis))
-        return lines
+        children = (c for c in self.children[k + 1] if self.robot.joints[c].type.rotates)
+        return [*lines, *map(self._axis, children)]
 
     @cached_property
     def offsets(self) -> list[list[float]]:
