@@ -129,18 +129,26 @@ class CompiledRobot:
         return kernel
 
     def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
-        """The simplified equations behind a kernel, before any back end sees them."""
+        """The simplified equations behind a kernel, before any back end sees them.
+
+        Where a robot branches, simplification may make equal limbs unequal, so that they share
+        fewer instructions than it saves.
+        """
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
         passes = None if _kernels().kernel_named(name).simplify else ()
         with _collector_paused():
-            traced = (equations.trace(name) for equations in self.equations(name, variant))
+            traced = [equations.trace(name) for equations in self.equations(name, variant)]
             ways = [optimize(program, passes) for program in traced]
-            return min(ways, key=lambda program: _counted(program).arithmetic)
+            if len(set(self._tree.parents)) == len(self._tree.parents):
+                return min(ways, key=lambda program: _counted(program).arithmetic)
+            packed_count = imported("robot_dynamics.compiler.graph.packing").packed_count
+            chosen: Program = min([*ways, *traced], key=packed_count)
+            return chosen
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
         """The ways to compute a kernel, before they are traced.
 
-        `program` takes the one with the fewest operations.
+        `program` takes the one with the fewest operations or instructions.
         """
         if self._takes_base(name):
             yield self._on_moving_base(name, variant)

@@ -18,6 +18,7 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from itertools import zip_longest
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import (
@@ -137,16 +138,40 @@ def find_packs(program: Program, width: int) -> Packing:
         program: The equations.
         width: SIMD lanes of the widest vector.
     """
+    found = _found.setdefault(program, {})
+    if width not in found:
+        found[width] = _best_packing(program, width)
+    return found[width]
+
+
+_found: WeakKeyDictionary[Program, dict[int, Packing]] = WeakKeyDictionary()  # by width
+
+
+def _best_packing(program: Program, width: int) -> Packing:
     shapes = _shapes(program)
     best, most = Packing(), _LEAST_SAVED * sum(x.op in _ARITHMETIC for x in program.nodes)
     solves = any(x.op == RECIPROCAL for x in program.nodes)
     rows = _row_packs(program, width, shapes.height) if solves else {}
     for place in (rows, {}) if rows else ({},):
         packing = _with_limbs(program, width, shapes, place)
-        saved = len(packing.place) - len(packing.packs) - _moves(program, packing)
+        saved = _saved(program, packing)
         if saved > most and (place is not rows or _acyclic(program, packing)):
             best, most = packing, saved
     return best
+
+
+def packed_count(program: Program) -> int:
+    """Count sums and products, each pack as one, and the moves between packs and scalars.
+
+    Packs are those of vectors of 512 bits on every machine, so that one robot has one program.
+    """
+    packing = find_packs(program, 8)
+    return sum(x.op in _ARITHMETIC for x in program.nodes) - _saved(program, packing)
+
+
+def _saved(program: Program, packing: Packing) -> int:
+    """Return how many instructions packing saves."""
+    return len(packing.place) - len(packing.packs) - _moves(program, packing)
 
 
 def _with_limbs(program: Program, width: int, shapes: _Shapes, place: Place) -> Packing:
