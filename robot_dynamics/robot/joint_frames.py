@@ -121,8 +121,8 @@ class FrameCandidates:
         x lies on the common normal to the next joint, the child joint with the most outward links.
         The origin is the foot of that normal; of parallel lines the one next to the following
         origin; of limbs with as many links the mean of their feet, so that mirror images have the
-        same equations. At a tip, x points to the mass centre and the origin is the foot of the normal to
-        the previous joint.
+        same equations. At a tip, x points to the mass centre and the origin is the foot of the
+        normal to the previous joint.
         """
         usual: dict[int, tuple[float, Array]] = {}
         for k in reversed(range(len(self.robot.joints))):
