@@ -26,7 +26,7 @@ from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.entry_code import single_entry
 from robot_dynamics.compiler.native.ir import Code, SimdType, argument, module, number_text
 from robot_dynamics.compiler.native.llvm import Host
-from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
+from robot_dynamics.compiler.native.program_ir import FLAGS, FiniteCheck, Values, emit_body
 from robot_dynamics.compiler.native.trigonometry import (
     exact_functions,
     packed_arctangent,
@@ -100,8 +100,8 @@ def single_functions(
         scalar: Type of numbers, "double" or "float".
         at_once: Store results as soon as they are known, so that those of a large matrix do not
             stay on the stack until the end.
-        table: Read constants from a table, each use from a place of its own. Its address is in a
-            register. LLVM writes the address of each constant into the code, ten bytes.
+        table: Read constants from a table, each use from a place of its own. LLVM writes the
+            address of each constant into the code, ten bytes.
     """
     lanes, width = SimdType(scalar), host.lanes(scalar)
     code = Code(host.typed_pointers)
@@ -152,23 +152,34 @@ def single_functions(
     ]
 
 
+_REACH = 128
+"""Bytes before and behind an address that an offset of one byte reaches."""
+
+
 class Constants:
     """A table of constants in memory.
 
-    Its address comes from memory, so that LLVM does not add offsets to a symbol, which takes ten
-    bytes each; and every use has its own entry, so that it becomes an operand in memory and takes
-    no register.
+    Every use has its own entry, so that it becomes an operand in memory and takes no register.
+    Uses follow one another through windows of the table, whose offsets take one byte in the code.
+    The addresses of windows come from memory, so that LLVM does not add offsets to a symbol, which
+    takes ten bytes each.
     """
 
     def __init__(self, code: Code, lanes: SimdType) -> None:
         self._code, self._lanes = code, lanes
         self._values: list[float] = []
-        self._table = code.load("i64", code.address_of("table_of_constants", "i64"))
+        self._windows: list[int] = []
+        self._window = ""
+        self._table = code.load("i64", code.address_of("table_of_windows", "i64"))
 
     def load(self, *values: float) -> str:
         """Write the load of a constant, or of a vector of several."""
         kind, size = SimdType(self._lanes.scalar, len(values)).type, self._lanes.bytes
-        place = self._code.at(self._table, kind, len(self._values) * size)
+        offset = len(self._values) * size
+        if not self._windows or offset - self._windows[-1] >= _REACH:
+            self._window = self._code.load("i64", self._table, 8 * len(self._windows))
+            self._windows.append(offset + _REACH)
+        place = self._code.at(self._window, kind, offset - self._windows[-1])
         self._values += values
         return self._code.let(f"load {kind}, {place}, align {size}, !invariant.load !1")
 
@@ -178,9 +189,14 @@ class Constants:
         kind = f"[{len(values)} x {scalar}]"
         numbers = ", ".join(f"{scalar} {number_text(x, scalar)}" for x in values)
         address = self._code.address_of("constants", kind)
+        windows = self._windows or [0]
+        addresses = ", ".join(f"i64 add (i64 {address}, i64 {x})" for x in windows)
+        of_windows = f"[{len(windows)} x i64]"
+        first = self._code.address_of("windows", of_windows)
         return [
             f"@constants = internal global {kind} [{numbers}], align 64\n",
-            f"@table_of_constants = internal global i64 {address}\n",
+            f"@windows = internal global {of_windows} [{addresses}]\n",
+            f"@table_of_windows = internal global i64 {first}\n",
             "!1 = !{}\n",
         ]
 
@@ -251,7 +267,7 @@ class PackedValues(Values):
         left, right = self._operand(pack.left), self._operand(pack.right)
         if pack.multiplies:
             kind, differ = self._kind(len(pack.nodes)).type, _differ(left.negative, right.negative)
-            product = self._code.let(f"fmul contract {kind} {left.name}, {right.name}")
+            product = self._code.let(f"fmul {FLAGS} {kind} {left.name}, {right.name}")
             self._vectors[pack] = _Vector(product, differ)
         else:
             self._vectors[pack] = self._sum(pack, left, right)
@@ -289,7 +305,7 @@ class PackedValues(Values):
         else:
             right = _Vector(self._changed(right.name, wrong), _differ(right.negative, wrong))
         operation = "fsub" if subtracts else "fadd"
-        name = self._code.let(f"{operation} contract {kind} {left.name}, {right.name}")
+        name = self._code.let(f"{operation} {FLAGS} {kind} {left.name}, {right.name}")
         return _Vector(name, left.negative)
 
     def _lane(self, node: Expression, minus: bool) -> str:
@@ -298,7 +314,7 @@ class PackedValues(Values):
         kind = self._kind(len(pack.nodes)).type
         if negative[lane] != minus:
             if pack not in self._opposite:
-                self._opposite[pack] = self._code.let(f"fneg {kind} {name}")
+                self._opposite[pack] = self._code.let(f"fneg nsz {kind} {name}")
             name = self._opposite[pack]
         return self._code.let(f"extractelement {kind} {name}, i32 {lane}")
 

@@ -79,8 +79,9 @@ def emit_body(
     vector instructions and one test for huge angles. Angles that depend on other sines follow.
     Arctangents come after the sines that are known with them.
 
-    Products and sums carry the `contract` flag: LLVM may fuse a product and a sum, which is faster
-    and rounds once. No other flag may change results.
+    Products and sums carry the flag `contract`: LLVM may fuse a product and a sum, which is faster
+    and rounds once. With `nsz` a zero may have either sign, and changes of sign move into other
+    operations. No other flag may change results.
 
     Args:
         code: Code of the function.
@@ -152,7 +153,9 @@ def function_levels(program: Program) -> list[tuple[list[Expression], list[Expre
     return [(list(angles.values()), turns) for angles, turns in levels]
 
 
-_ARITHMETIC = {ADD: "fadd contract", SUBTRACT: "fsub contract", MULTIPLY: "fmul contract"}
+_ARITHMETIC = {ADD: "fadd", SUBTRACT: "fsub", MULTIPLY: "fmul"}
+FLAGS = "contract nsz"
+"""Of products and sums; see `emit_body`."""
 _LIBRARY = (EXP, TANH)
 
 
@@ -160,9 +163,9 @@ def emit_operation(code: Code, lanes: SimdType, op: str, operands: list[str]) ->
     """Write one operation other than a sine, cosine or arctangent; return its name."""
     kind, x = lanes.type, operands[0]
     if op in _ARITHMETIC:
-        return code.let(f"{_ARITHMETIC[op]} {kind} {x}, {operands[1]}")
+        return code.let(f"{_ARITHMETIC[op]} {FLAGS} {kind} {x}, {operands[1]}")
     if op == NEGATE:
-        return code.let(f"fneg {kind} {x}")
+        return code.let(f"fneg nsz {kind} {x}")
     if op == RECIPROCAL:
         return code.let(f"fdiv {kind} {lanes.number(1.0)}, {x}")
     if op in INTRINSICS:
