@@ -425,20 +425,22 @@ Equation = int
 
 
 class LaneSigns:
-    """The signs of all free vectors of a program; the first lane of each keeps its sign.
+    """The signs of all free vectors of a program.
 
     Left and right limbs are mirror images: where one side adds, the other subtracts, and one
     vector instruction cannot do both. But a vector of constants, or one assembled from scalars,
     may store any lane negated. A product multiplies the signs of its operands; a sum requires the
     signs of its operands to differ equally in all lanes. These are linear equations over the field
-    of two elements. They are added one by one. An equation that contradicts earlier ones is
-    dropped and costs a change of sign where the vector is used.
+    of two elements, as are those of SIMD lanes that are used alone, which come last. They are
+    added one by one. An equation that contradicts earlier ones is dropped and costs a change of
+    sign where the vector is used.
 
     Args:
-        packing: Packs of the program.
+        program: The equations.
+        packing: Its packs.
     """
 
-    def __init__(self, packing: Packing) -> None:
+    def __init__(self, program: Program, packing: Packing) -> None:
         self._unknowns: dict[tuple[Source, int], int] = {}
         self._equations: dict[int, Equation] = {}  # by the last unknown of each
         self._packing = packing
@@ -450,6 +452,9 @@ class LaneSigns:
                 for of_lane in both[1:]:
                     self._take_up(of_lane ^ both[0])
             self._of[pack] = both if pack.multiplies else left
+        for node, minus in _used_alone(program, packing):
+            pack, lane = packing.place[node.index]
+            self._take_up(self._of[pack][lane] ^ minus)
         self._solution = self._solve()
 
     def chosen(self, operand: PackOperand) -> tuple[bool, ...]:
@@ -465,8 +470,8 @@ class LaneSigns:
         return [sign ^ minus for sign, minus in zip(signs, operand.negative, strict=True)]
 
     def _free(self, source: Source, operand: PackOperand) -> list[Equation]:
-        places = [(source, lane) for lane in range(1, len(operand.nodes))]
-        return [0, *(1 << self._unknowns.setdefault(p, len(self._unknowns) + 1) for p in places)]
+        places = [(source, lane) for lane in range(len(operand.nodes))]
+        return [1 << self._unknowns.setdefault(p, len(self._unknowns) + 1) for p in places]
 
     def _take_up(self, equation: Equation) -> None:
         """Require a sum to be zero, unless it contradicts the equations so far."""
@@ -484,6 +489,17 @@ class LaneSigns:
             if (self._equations[last] & solution).bit_count() % 2:
                 solution |= 1 << last
         return solution
+
+
+def _used_alone(program: Program, packing: Packing) -> list[Signed]:
+    """Return the packed nodes, with the sign of each use, that others than packs take."""
+    sides = (side for pack in packing.packs for side in (pack.left, pack.right))
+    gathered = (x for side in sides if packing.pack_of(side.nodes) is None for x in side.nodes)
+    scalars = (x for x in program.nodes if x.index not in packing.place and x.op != NEGATE)
+    taken = (x for node in scalars for x in node.args)
+    results = (x for output in program.outputs.values() for x in output.entries)
+    uses = dict.fromkeys(map(unsigned, (*results, *taken, *gathered)))
+    return [(node, minus) for node, minus in uses if node.index in packing.place]
 
 
 def source_of(operand: PackOperand) -> Source:

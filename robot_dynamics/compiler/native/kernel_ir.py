@@ -118,7 +118,7 @@ def single_functions(
             _refuse_non_finite(code, lanes, inputs.values())
         values = _WrittenValues(program, packing, inputs, code, lanes, constants, width)
     elif packing.packs or constants:
-        values = PackedValues(load, code, lanes, packing, constants)
+        values = PackedValues(program, load, code, lanes, packing, constants)
     else:
         values = Values(load)
     outputs = emit_body(
@@ -236,9 +236,10 @@ def _differ(some: Sequence[bool], others: Sequence[bool]) -> tuple[bool, ...]:
 
 
 class PackedValues(Values):
-    """Values of one program; nodes of packs are SIMD lanes of vectors.
+    """Values of a program; nodes of packs are SIMD lanes of vectors.
 
     Args:
+        program: The equations.
         load_input: See `Values`.
         code: Code of the function.
         lanes: Type of a scalar.
@@ -248,6 +249,7 @@ class PackedValues(Values):
 
     def __init__(
         self,
+        program: Program,
         load_input: Callable[[str, int], str],
         code: Code,
         lanes: SimdType,
@@ -257,9 +259,8 @@ class PackedValues(Values):
         super().__init__(load_input)
         self._constants = constants
         self._code, self._lanes, self._packing = code, lanes, packing
-        self._signs = LaneSigns(packing)
+        self._signs = LaneSigns(program, packing)
         self._vectors: dict[Pack, _Vector] = {}
-        self._opposite: dict[Pack, str] = {}
         self._gathered: dict[Source, _Vector] = {}
 
     def define_pack(self, pack: Pack) -> None:
@@ -312,11 +313,8 @@ class PackedValues(Values):
         pack, lane = self._packing.place[node.index]
         name, negative = self._vectors[pack]
         kind = self._kind(len(pack.nodes)).type
-        if negative[lane] != minus:
-            if pack not in self._opposite:
-                self._opposite[pack] = self._code.let(f"fneg nsz {kind} {name}")
-            name = self._opposite[pack]
-        return self._code.let(f"extractelement {kind} {name}, i32 {lane}")
+        x = self._code.let(f"extractelement {kind} {name}, i32 {lane}")
+        return x if negative[lane] == minus else self._code.let(f"fneg nsz {self._lanes.type} {x}")
 
     def _operand(self, operand: PackOperand) -> _Vector:
         """Return the vector of the operands, and their signs in it."""
@@ -389,7 +387,7 @@ class _WrittenValues(PackedValues):
         constants: Constants | None,
         width: int,
     ) -> None:
-        super().__init__(lambda name, i: inputs[name, i], code, lanes, packing, constants)
+        super().__init__(program, lambda name, i: inputs[name, i], code, lanes, packing, constants)
         self._width = width
         self._targets: dict[int, list[Place]] = defaultdict(list)
         for name, output in program.outputs.items():
