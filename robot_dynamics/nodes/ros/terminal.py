@@ -45,7 +45,10 @@ from robot_dynamics.trajectory import Waypoints
 T = TypeVar("T", bound="Terminal")
 
 PATIENCE_S = 5.0
-"""Time limit for finding a node and for its answer, s."""
+"""Time limit for finding a node and for its answer to a trajectory, s."""
+
+ANSWER_S = 15.0
+"""Time limit for the answer of a service, s: on a busy machine a node may come late to it."""
 
 DISCOVERY_S = 0.3
 """Time for discovery of our client by a service, s."""
@@ -274,7 +277,7 @@ class Terminal:
         self._spin(DISCOVERY_S)  # or the service may answer before it has discovered the client
         for _ in range(ATTEMPTS):
             future = client.call_async(request)
-            self._spin(PATIENCE_S / ATTEMPTS, future.done)
+            self._spin(ANSWER_S / ATTEMPTS, future.done)
             if future.done():
                 return future.result()
         raise RobotDynamicsError(f"no answer from {name}; see the log of its node")
