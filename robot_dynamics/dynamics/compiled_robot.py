@@ -47,6 +47,10 @@ SOLVED = ("forward", "forward_derivatives", "forward_second_derivatives")
 """Kernels whose results are accelerations: every joint has to move some inertia."""
 
 
+MOST_OPERATIONS = 1.1
+"""Most operations of equations whose limbs share instructions, to the fewest operations."""
+
+
 class CompiledRobot:
     """Equations of motion of a robot as kernels; see `Dynamics`, which has a method for each.
 
@@ -132,17 +136,21 @@ class CompiledRobot:
         """The simplified equations behind a kernel, before any back end sees them.
 
         Where a robot branches, simplification may make equal limbs unequal, so that they share
-        fewer instructions than it saves.
+        fewer instructions of one state. A batch takes every operation, so it may take only
+        `MOST_OPERATIONS` of them.
         """
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
         passes = None if _kernels().kernel_named(name).simplify else ()
         with _collector_paused():
             traced = [equations.trace(name) for equations in self.equations(name, variant)]
             ways = [optimize(program, passes) for program in traced]
+            shortest = min(ways, key=lambda program: _counted(program).arithmetic)
             if len(set(self._tree.parents)) == len(self._tree.parents):
-                return min(ways, key=lambda program: _counted(program).arithmetic)
+                return shortest
+            most = MOST_OPERATIONS * _counted(shortest).arithmetic
+            short = [x for x in [*ways, *traced] if _counted(x).arithmetic <= most]
             packed_count = imported("robot_dynamics.compiler.graph.packing").packed_count
-            chosen: Program = min([*ways, *traced], key=packed_count)
+            chosen: Program = min(short, key=packed_count)
             return chosen
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
