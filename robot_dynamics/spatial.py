@@ -75,6 +75,23 @@ def rotation_from_rpy(rpy: npt.ArrayLike) -> Array:
     )
 
 
+UNIT_LENGTH = 1e-3
+"""Deviation of the length of a quaternion from 1 that is taken for rounding."""
+
+
+def rotation_from_quaternion(quaternion: Array) -> Array:
+    """Return the matrix of a unit quaternion x, y, z, w, shape (4,)."""
+    x, y, z, w = quaternion
+    x2, y2, z2 = 2.0 * x, 2.0 * y, 2.0 * z
+    return np.array(
+        [
+            [1.0 - (y * y2 + z * z2), x * y2 - w * z2, x * z2 + w * y2],
+            [x * y2 + w * z2, 1.0 - (x * x2 + z * z2), y * z2 - w * x2],
+            [x * z2 - w * y2, y * z2 + w * x2, 1.0 - (x * x2 + y * y2)],
+        ]
+    )
+
+
 # -- rotations about coordinate axes ------------------------------------------------------------
 
 

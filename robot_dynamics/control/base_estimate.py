@@ -8,8 +8,7 @@ import numpy as np
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
-from robot_dynamics.robot.free_joints import rotation_of
-from robot_dynamics.spatial import cross
+from robot_dynamics.spatial import cross, rotation_from_quaternion
 
 STEADY_S = 2.0
 """Time constant of the direction of gravity that is left when an IMU stops, s."""
@@ -97,7 +96,7 @@ class BaseEstimate:
         if not 0.9 < size < 1.1:
             raise ArgumentError(f"orientation is a quaternion of length {size:.3g}, not 1")
         v, vd = self._rates(twist, stamp, now)
-        gravity = rotation_of(orientation / size).T @ self._world
+        gravity = rotation_from_quaternion(orientation / size).T @ self._world
         self.still, self._motion = _numbers(gravity), _numbers(gravity, v, vd)
 
     def _rates(self, measured: Array, stamp: float, now: float) -> tuple[Array, Array]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import ArgumentError, shown
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, real_numbers
-from robot_dynamics.robot.free_joints import rotation_of
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial import UNIT_LENGTH, rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,23 +37,32 @@ class BaseMotion:
         """Gravity, twist and acceleration in axes of the base, shape (15,) or (N, 15).
 
         Raises:
-            ArgumentError: If they are not numbers of these shapes.
+            ArgumentError: If they are not numbers of these shapes, or the quaternion is not of
+                length 1.
         """
+        parts = [self._part(name, n) for name, n in (("twist", 6), ("acceleration", 6))]
         if self.gravity is None:
-            quaternion = real_numbers("base.orientation", self.orientation)
-            if quaternion.shape[-1:] != (4,):
-                raise ArgumentError(
-                    f"base.orientation must have 4 entries, got {shown(quaternion)}"
-                )
-            R = rotation_of(np.moveaxis(quaternion, -1, 0))
+            quaternion = self._part("orientation", 4)
+            length = np.linalg.norm(quaternion, axis=-1)
+            if np.any(np.abs(length - 1.0) > UNIT_LENGTH):
+                raise ArgumentError("base.orientation must be a quaternion of length 1")
+            R = rotation_from_quaternion(np.moveaxis(quaternion, -1, 0))
             gravity = np.moveaxis(np.tensordot(robot.gravity, R, axes=1), 0, -1)
         else:
-            gravity = real_numbers("base.gravity", self.gravity)
-        parts = [gravity, *(np.asarray(getattr(self, x), float) for x in ("twist", "acceleration"))]
-        for name, part, n in zip(
-            ("gravity", "twist", "acceleration"), parts, (3, 6, 6), strict=True
-        ):
-            if part.shape[-1:] != (n,):
-                raise ArgumentError(f"base.{name} must have {n} entries, got shape {part.shape}")
-        rows = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+            gravity = self._part("gravity", 3)
+        parts = [gravity, *parts]
+        try:
+            rows = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+        except ValueError:
+            raise ArgumentError(
+                "the parts of base must have as many rows, or one; got shapes "
+                + ", ".join(str(part.shape) for part in parts)
+            ) from None
         return np.concatenate([np.broadcast_to(x, (*rows, x.shape[-1])) for x in parts], axis=-1)
+
+    def _part(self, name: str, n: int) -> Array:
+        """One field as an array of shape (..., n)."""
+        part = real_numbers(f"base.{name}", getattr(self, name))
+        if part.shape[-1:] != (n,):
+            raise ArgumentError(f"base.{name} must have {n} entries, got shape {part.shape}")
+        return part

@@ -24,7 +24,7 @@ import numpy as np
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial import Pose, cross, rodrigues
+from robot_dynamics.spatial import Pose, cross, rodrigues, rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,10 @@ class FreeJoint:
         own, count = q[self.q], self.slides
         axes = self.axes[:, 3:].T @ self.axes if self.floating else self.axes
         p = axes[:, :count] @ own[:count]
-        R = rotation_of(own[3:]) if self.floating else rodrigues(axes[:, 2], own[2], own[3])
+        if self.floating:
+            R = rotation_from_quaternion(own[3:])
+        else:
+            R = rodrigues(axes[:, 2], own[2], own[3])
         return np.asarray(R, dtype=own.dtype), p
 
     @property
@@ -322,16 +325,3 @@ def at_zero(tree: KinematicTree, q: Array) -> Array:
 def _symbols(q: Array) -> Array:
     """Entries that a `Pose` keeps: it takes floats and objects."""
     return q.astype(object) if q.dtype.kind == "c" else q
-
-
-def rotation_of(quaternion: Array) -> Array:
-    """Rotation matrix, shape (3, 3), of a unit quaternion x, y, z, w."""
-    x, y, z, w = quaternion
-    x2, y2, z2 = 2.0 * x, 2.0 * y, 2.0 * z
-    return np.array(
-        [
-            [1.0 - (y * y2 + z * z2), x * y2 - w * z2, x * z2 + w * y2],
-            [x * y2 + w * z2, 1.0 - (x * x2 + z * z2), y * z2 - w * x2],
-            [x * z2 - w * y2, y * z2 + w * x2, 1.0 - (x * x2 + y * y2)],
-        ]
-    )

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.free_joints import FreeJoint, free_joints, rotation_of
+from robot_dynamics.robot.free_joints import FreeJoint, free_joints
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial import cross
+from robot_dynamics.spatial import cross, rotation_from_quaternion
 
 
 def neutral(robot: KinematicTree) -> Array:
@@ -41,7 +41,7 @@ def displacements(tree: KinematicTree, q: Array) -> Array:
             steps[at, of] = np.eye(of.stop - of.start)
         elif free.floating:
             x, y, z, s = 0.5 * q[at][3:]
-            steps[at, of][:3, :3] = rotation_of(q[at][3:])
+            steps[at, of][:3, :3] = rotation_from_quaternion(q[at][3:])
             steps[at, of][3:, 3:] = [[s, -z, y], [z, s, -x], [-y, x, s], [-x, -y, -z]]
         else:
             c, s = q[at][2:]

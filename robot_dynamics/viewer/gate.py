@@ -25,6 +25,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from robot_dynamics.errors import RobotDynamicsError, shown
+from robot_dynamics.spatial import UNIT_LENGTH
 
 LARGEST_MESSAGE = 2**16
 """Longest message of a browser, bytes; a camera or a value of a control needs a few hundred."""
@@ -53,9 +54,6 @@ DRAG = {"wxyz": 4, "position": 3}
 
 DRAG_ENDS = ("TransformControlsDragStartMessage", "TransformControlsDragEndMessage")
 """Messages around a drag, of which the page has no use."""
-
-UNIT_LENGTH = 1e-3
-"""Deviation of the length of a quaternion from 1 that is taken for rounding."""
 
 FARTHEST_M = 1e3
 """Farthest place of a handle along an axis, m."""

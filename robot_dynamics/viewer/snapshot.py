@@ -9,8 +9,7 @@ import numpy as np
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.robot.base_motion import BaseMotion
-from robot_dynamics.robot.free_joints import rotation_of
-from robot_dynamics.spatial import Pose
+from robot_dynamics.spatial import Pose, rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Snapshot:
         """Pose of the root link in the world."""
         if self.base is None or self.base_position is None:
             return Pose.identity()
-        return Pose(rotation_of(np.asarray(self.base.orientation)), self.base_position)
+        return Pose(rotation_from_quaternion(np.asarray(self.base.orientation)), self.base_position)
 
 
 def tool_frame(robot: Robot) -> str:

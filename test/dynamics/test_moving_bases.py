@@ -377,6 +377,18 @@ def test_what_a_base_cannot_do_is_refused_by_name():
             lambda: BaseMotion(twist=np.zeros(3)).numbers(robot),
             "base.twist must have 6 entries, got shape (3,)",
         ),
+        (
+            lambda: BaseMotion(twist="fast").numbers(robot),
+            "base.twist must hold real numbers, got 'fast'",
+        ),
+        (
+            lambda: BaseMotion(orientation=(0.0, 0.0, 0.1, 2.0)).numbers(robot),
+            "base.orientation must be a quaternion of length 1",
+        ),
+        (
+            lambda: BaseMotion(twist=np.zeros((3, 6)), gravity=np.zeros((2, 3))).numbers(robot),
+            "the parts of base must have as many rows, or one; got shapes (2, 3), (3, 6), (6,)",
+        ),
     ]
     for call, message in refused:
         with pytest.raises((ArgumentError, RobotError)) as error:

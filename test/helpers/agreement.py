@@ -18,8 +18,9 @@ from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.dynamics.kernels import OF_FRAMES, equations_of
 from robot_dynamics.dynamics.variant import Variant
-from robot_dynamics.robot.free_joints import free_joints, rotation_of
+from robot_dynamics.robot.free_joints import free_joints
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial import rotation_from_quaternion
 from strategies import random_state
 
 # float64 on both sides; the worst is 3e-11, rounded angles of a URDF that Pinocchio reads as
@@ -188,7 +189,7 @@ def displaced(tree, x, step, positions):
         own = x[free.q]
         v, w = step[free.linear], step[free.angular]
         if free.floating:
-            made[free.q][:3] += rotation_of(own[3:]) @ v
+            made[free.q][:3] += rotation_from_quaternion(own[3:]) @ v
             x_, y, z, s = own[3:]
             by_turn = [[s, -z, y], [z, s, -x_], [-y, x_, s], [-x_, -y, -z]]
             made[free.q][3:] += np.array(by_turn) @ w / 2.0

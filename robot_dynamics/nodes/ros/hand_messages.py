@@ -11,10 +11,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.load_messages import check_sizes
-from robot_dynamics.spatial import Pose
-
-UNIT_LENGTH = 1e-3
-"""Deviation of the length of a quaternion from 1 that is taken for rounding."""
+from robot_dynamics.spatial import UNIT_LENGTH, Pose, rotation_from_quaternion
 
 
 def pose_from_msg(msg: PoseStamped) -> Pose:
@@ -30,13 +27,8 @@ def pose_from_msg(msg: PoseStamped) -> Pose:
     length = math.hypot(*numbers[3:])
     if abs(length - 1.0) > UNIT_LENGTH:
         raise ArgumentError(f"the quaternion has the length {length:.4g}; give one of length 1")
-    x, y, z, w = (number / length for number in numbers[3:])
-    rotation = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return Pose(np.array(rotation), np.array(numbers[:3]))
+    rotation = rotation_from_quaternion(np.array(numbers[3:]) / length)
+    return Pose(rotation, np.array(numbers[:3]))
 
 
 def twist_from_msg(msg: TwistStamped) -> Array:
