@@ -11,7 +11,7 @@ from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
 from robot_dynamics.compiler.source.array_libraries import library_function
-from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.errors import ArgumentError, ShapeError, shown
 from robot_dynamics.foundation.lazy import cached_property
 
 
@@ -108,6 +108,32 @@ def described(
     return function
 
 
+def arrays_of(
+    inputs: Mapping[str, Shape], given: Sequence[Any], convert: Callable[[Any], Any]
+) -> list[Any]:
+    """Convert arguments to arrays of a library.
+
+    Args:
+        inputs: Shape of one sample of every input.
+        given: The arguments.
+        convert: Makes an array of one argument, or raises TypeError if it is not of real numbers.
+
+    Raises:
+        ArgumentError: If there are more or fewer arguments than inputs, or one is no array.
+    """
+    if len(given) != len(inputs):
+        raise ArgumentError(
+            f"expected {len(inputs)} arguments ({', '.join(inputs)}), got {len(given)}"
+        )
+    arrays = []
+    for name, argument in zip(inputs, given, strict=True):
+        try:
+            arrays.append(convert(argument))
+        except (TypeError, ValueError, RuntimeError, OverflowError):
+            raise ArgumentError(f"{name} must hold real numbers, got {shown(argument)}") from None
+    return arrays
+
+
 def of_one_shape(library: Any, inputs: Mapping[str, Shape], arrays: Sequence[Any]) -> list[Any]:
     """Broadcast arguments to the same leading axes.
 
@@ -117,13 +143,8 @@ def of_one_shape(library: Any, inputs: Mapping[str, Shape], arrays: Sequence[Any
         arrays: The arguments, arrays of that library.
 
     Raises:
-        ArgumentError: If there are more or fewer arguments than inputs.
-        ShapeError: If a shape does not end with that of one sample.
+        ShapeError: If a shape does not end with that of one sample, or leading axes differ.
     """
-    if len(arrays) != len(inputs):
-        raise ArgumentError(
-            f"expected {len(inputs)} arguments ({', '.join(inputs)}), got {len(arrays)}"
-        )
     leading = []
     for (name, shape), array in zip(inputs.items(), arrays, strict=True):
         first = array.ndim - len(shape)
@@ -131,7 +152,13 @@ def of_one_shape(library: Any, inputs: Mapping[str, Shape], arrays: Sequence[Any
             wanted = ", ".join(["...", *map(str, shape)])
             raise ShapeError(f"{name} must have shape ({wanted}), got {tuple(array.shape)}")
         leading.append(array.shape[:first])
-    common = library.broadcast_shapes(*leading)
+    try:
+        common = library.broadcast_shapes(*leading)
+    except (ValueError, RuntimeError):
+        shapes = [f"{x} {tuple(array.shape)}" for x, array in zip(inputs, arrays, strict=True)]
+        raise ShapeError(
+            f"the leading axes of the arguments must be equal, or 1; got {', '.join(shapes)}"
+        ) from None
     return [
         library.broadcast_to(array, (*common, *shape))
         for array, shape in zip(arrays, inputs.values(), strict=True)

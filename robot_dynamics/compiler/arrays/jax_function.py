@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from numpy.ma import MaskedArray
+
 from robot_dynamics.compiler.arrays.differentiable import (
     CompiledEquations,
+    arrays_of,
     described,
     of_one_shape,
 )
@@ -41,14 +44,26 @@ def jax_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
     inputs = equations.kernel.inputs
     value = _Evaluation(equations)
 
-    def evaluate(*arrays: Any) -> Any:
-        given = of_one_shape(jax.numpy, inputs, _of_one_type(jax.numpy, arrays))
-        return equations.kernel.results(tuple(_primitive().bind(*given, of=value)))
+    def array(given: Any) -> Any:
+        real = jax.numpy.asarray(given)
+        if jax.numpy.iscomplexobj(real):
+            raise TypeError
+        return real
+
+    def evaluate(*given: Any) -> Any:
+        arrays = arrays_of(inputs, given, array)
+        arrays = of_one_shape(jax.numpy, inputs, _of_one_type(jax.numpy, arrays))
+        return equations.kernel.results(tuple(_primitive().bind(*arrays, of=value)))
 
     compiled = jax.jit(evaluate)
 
-    def function(*arrays: Any) -> Any:
-        return compiled(*arrays)
+    def function(*given: Any) -> Any:
+        if MaskedArray not in map(type, given):
+            try:
+                return compiled(*given)
+            except TypeError:  # JAX takes a list or text for no array
+                pass
+        return compiled(*arrays_of(inputs, given, array))
 
     text = f"Evaluate '{name}' on arrays of shape (..., n); jit, vmap and grad apply."
     return described(function, name, inputs, text)
@@ -177,7 +192,7 @@ def _target(equations: CompiledEquations, scalar: str) -> str:
     return name
 
 
-def _of_one_type(jnp: Any, given: tuple[Any, ...]) -> list[Any]:
+def _of_one_type(jnp: Any, given: list[Any]) -> list[Any]:
     """Convert arguments to arrays of one float type, of at least 32 bits."""
     dtype = jnp.result_type(jnp.float32, *given)
     return [jnp.asarray(array, dtype) for array in given]

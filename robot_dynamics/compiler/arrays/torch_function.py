@@ -12,9 +12,11 @@ from typing import Any
 
 from robot_dynamics.compiler.arrays.differentiable import (
     CompiledEquations,
+    arrays_of,
     described,
     of_one_shape,
 )
+from robot_dynamics.foundation.arrays import real_numbers
 from robot_dynamics.foundation.lazy import needed
 
 _PURPOSE = "a function of PyTorch"
@@ -32,8 +34,16 @@ def torch_function(equations: CompiledEquations, name: str) -> Callable[..., Any
     kernel = equations.kernel
     by_kernel = _autograd(torch, equations)
 
+    def tensor(given: Any) -> Any:
+        if not isinstance(given, torch.Tensor):
+            given = torch.as_tensor(real_numbers("", given))
+        if given.is_complex():
+            raise TypeError
+        return given
+
     def function(*given: Any) -> Any:
-        arrays = of_one_shape(torch, kernel.inputs, _of_one_type(torch, given))
+        tensors = arrays_of(kernel.inputs, given, tensor)
+        arrays = of_one_shape(torch, kernel.inputs, _of_one_type(torch, tensors))
         if arrays[0].device.type == "cpu":
             return kernel.results(by_kernel(*arrays))
         return kernel.results(equations.by_library("torch", _PURPOSE)(*arrays))
@@ -94,9 +104,8 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
     return evaluate
 
 
-def _of_one_type(torch: Any, given: tuple[Any, ...]) -> list[Any]:
-    """Convert arguments to tensors of one float type."""
-    tensors = [torch.as_tensor(array) for array in given]
+def _of_one_type(torch: Any, tensors: list[Any]) -> list[Any]:
+    """Convert tensors to one float type."""
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     if dtype not in (torch.float32, torch.float64):
         dtype = torch.promote_types(dtype, torch.float32)

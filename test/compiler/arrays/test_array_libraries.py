@@ -247,6 +247,16 @@ def test_wrong_arguments_are_named(arm, library, request):
         function(np.zeros(2), np.zeros(3))
     with pytest.raises(ArgumentError, match=r"^expected 2 arguments \(q, qd\), got 1(\n|$)"):
         function(np.zeros(2))
+    for wrong, shown in (("fast", "'fast'"), (np.zeros(2) + 1j, ".*"), ([None, 1], ".*")):
+        with pytest.raises(ArgumentError, match=rf"^qd must hold real numbers, got {shown}(\n|$)"):
+            function(np.zeros(2), wrong)
+    with pytest.raises(ShapeError, match=r"or 1; got q \(4, 2\), qd \(3, 2\)(\n|$)"):
+        function(np.zeros((4, 2)), np.zeros((3, 2)))
+    masked = np.ma.masked_array(np.zeros(2), [True, False])
+    with pytest.raises(ArgumentError, match=r"^qd must hold real numbers, got masked_array"):
+        function(np.zeros(2), masked)
+    expected = function(np.array([0.0, 1.0]), np.zeros(2)).tolist()
+    assert function([0.0, 1.0], np.zeros(2)).tolist() == expected
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
