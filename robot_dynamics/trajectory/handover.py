@@ -170,6 +170,19 @@ class Handover:
         self._taken.set()
         return joins
 
+    def finish(self, follower: Follower, now: float) -> bool:
+        """Let the follower take over an offered motion at once, so that it can be stopped.
+
+        For the end of the following thread, which takes nothing any more.
+
+        Returns:
+            Whether a motion was offered.
+        """
+        motion, self._motion, self._stop = self._motion, None, False
+        if motion is not None and follower.trajectory is motion.base:
+            follower.follow(motion.trajectory, min(motion.begin, now))
+        return motion is not None
+
     def forget(self) -> None:
         """Drop an offered motion; a stop request remains."""
         self._motion = None

@@ -62,6 +62,24 @@ def test_what_is_forgotten_is_never_followed(follower):
     assert not follower.moving(2.0)
 
 
+@pytest.mark.parametrize("now", [0.9, 1.2])
+def test_the_end_of_the_following_thread_takes_over_what_was_offered(follower, now):
+    handover, motion = Handover(), planned(follower, begin=1.0)
+    handover.offer(motion)
+    assert handover.finish(follower, now)
+    assert not handover.pending and follower.trajectory is motion.trajectory
+    assert follower.remaining(now) == pytest.approx(motion.trajectory.end - max(now - 1.0, 0.0))
+    assert not handover.finish(follower, now)
+
+
+def test_the_end_of_the_following_thread_reports_an_offer_that_joins_no_more(follower):
+    handover = Handover()
+    handover.offer(planned(follower, begin=1.0))
+    follower.hold([0.2, 0.2])
+    assert handover.finish(follower, 1.0)
+    assert not handover.pending and not follower.moving(1.0)
+
+
 def test_who_waits_is_woken_when_the_other_thread_takes_over(follower):
     handover = Handover()
     handover.offer(planned(follower, begin=1.0))

@@ -31,8 +31,11 @@ MOVED = 0.01
 SUBSCRIBER_CHECK_PERIOD_S = 0.05
 """Period of checking for subscribers, s."""
 
-DELIVERY_TIMEOUT_S = 0.5
-"""Longest wait for the delivery of the last trajectory of a process, s."""
+DELIVERIES = 4
+"""Most times that the last trajectory of a process is published."""
+
+DELIVERY_S = 0.25
+"""Longest wait for its delivery, s."""
 
 
 class EffortTrajectories:
@@ -108,13 +111,21 @@ class EffortTrajectories:
         if self.subscriber_count:
             self._publish(trajectory, stamp)
 
-    def stop(self, follower: Follower) -> None:
-        """Bring the present motion to rest before the node ends."""
+    def stop(self, follower: Follower, *, ahead: bool) -> None:
+        """Bring the present motion to rest before the node ends.
+
+        Args:
+            follower: The follower of the motion, which its loop no longer advances.
+            ahead: Whether another motion was published that the follower did not begin.
+        """
         now = self._now()
-        if self.subscriber_count and follower.moving(now):
-            follower.stop(now)
-            self._publish(follower.ahead(now))
-            self._publisher.wait_for_all_acked(Duration(seconds=DELIVERY_TIMEOUT_S))
+        if not self.subscriber_count or not (ahead or follower.moving(now)):
+            return
+        follower.stop(now)
+        for _ in range(DELIVERIES):  # the middleware repeats a lost packet only after seconds
+            self._publish(follower.ahead(self._now()))
+            if self._publisher.wait_for_all_acked(Duration(seconds=DELIVERY_S)):
+                return
 
     def _publish_ahead(self) -> None:
         """Publish the rest of a motion that came from no message."""

@@ -131,7 +131,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if self._server is not None:
             self._server.end(f"{self.get_name()} was deactivated")
         if self._follower is not None and self.context.ok():
-            self._with_effort.stop(self._follower)
+            # Who follows trajectories has been sent an offered motion, too
+            sent = self._handover.finish(self._follower, self._now())
+            self._with_effort.stop(self._follower, ahead=sent)
         self._follower = None
         if self._trajectories is not None:
             self.destroy_subscription(self._trajectories)

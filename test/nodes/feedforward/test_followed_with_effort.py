@@ -16,6 +16,12 @@ from action_client import ACTION, DYNAMICS, EXACT, NAMES, NODE, START, Client
 from robot_dynamics.nodes.ros.messages import duration_msg
 from ros_system import wait_for
 
+GIVEN = {
+    "urdf_path": "planar_2r",
+    "rate": 200.0,
+    "hold_with_effort": True,
+    "empty_trajectory": "stop",
+}
 WAY, DURATION = np.array([1.0, -1.0]), 10.0
 
 
@@ -45,8 +51,7 @@ def follower(peer):
 
 @pytest.fixture(scope="module")
 def node(start_for_module, follower):
-    given = {"urdf_path": "planar_2r", "rate": 200.0, "hold_with_effort": True}
-    node = start_for_module(NODE, {**given, "empty_trajectory": "stop"})
+    node = start_for_module(NODE, GIVEN)
     node.wait_for_log("ready for trajectories")
     return node
 
@@ -55,16 +60,21 @@ def node(start_for_module, follower):
 def under_way(node, follower, peer):
     """Start a long motion; yield its publisher and the number of received trajectories."""
     follower.next_after(0)
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    yield publisher, begin(publisher, follower)
+    peer.node.destroy_publisher(publisher)
+
+
+def begin(publisher, follower):
+    """Begin a long motion; return the number of trajectories received with it."""
     after = len(follower.received)
     goal = JointTrajectoryPoint(
         positions=(START + WAY).tolist(), time_from_start=duration_msg(DURATION)
     )
-    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
     publisher.publish(JointTrajectory(joint_names=NAMES, points=[goal]))
     motion = follower.next_after(after)
     assert motion.points[-1].time_from_start.sec == DURATION
-    yield publisher, after + 1
-    peer.node.destroy_publisher(publisher)
+    return after + 1
 
 
 def comes_to_rest(motion):
@@ -126,5 +136,14 @@ def test_a_motion_begins_where_the_arm_was_moved_externally(node, follower, peer
 
 def test_it_gets_a_stop_when_the_node_ends_during_a_motion(under_way, node, follower):
     _, count = under_way
+    assert node.stop() == 0
+    comes_to_rest(follower.next_after(count))
+
+
+def test_it_gets_a_stop_when_the_node_ends_before_a_motion_that_was_sent(start, follower, peer):
+    before = len(follower.received)
+    node = start(NODE, {**GIVEN, "preparation": 10.0})  # s; what follows begins on arrival
+    follower.next_after(before)
+    count = begin(peer.publisher(JointTrajectory, "joint_trajectory"), follower)
     assert node.stop() == 0
     comes_to_rest(follower.next_after(count))
