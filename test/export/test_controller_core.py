@@ -101,7 +101,10 @@ def exported(request, tmp_path_factory):
     return built_core(request.param, tmp_path_factory)
 
 
-@pytest.fixture(scope="module", params=ROBOTS)
+@pytest.fixture(
+    scope="module",
+    params=["planar_2r", *(pytest.param(x, marks=pytest.mark.thorough) for x in ("panda", "ur5"))],
+)
 def on_moving_base(request, tmp_path_factory):
     """A robot and the program that runs its core on a base that may move."""
     return built_core(request.param, tmp_path_factory, "moving")

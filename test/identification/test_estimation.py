@@ -91,6 +91,7 @@ def test_a_wrong_urdf_is_told_from_the_identified_robot():
     assert (after.relative < 0.3 * before.relative).all()
 
 
+@pytest.mark.thorough
 def test_a_few_wild_samples_change_little():
     recording = arm().recording(noise=NOISE)
     tau = recording.tau.copy()
@@ -119,6 +120,7 @@ def test_rotor_inertia_is_found_where_it_acts():
     assert not identify(simulated.urdf, recording).rotor_inertia.any()
 
 
+@pytest.mark.thorough
 def test_what_no_motion_of_an_arm_can_tell_apart_is_named_instead_of_advice_to_excite_more():
     recording = arm().recording(noise=0.002)
     qdd = np.gradient(recording.qd, recording.time, axis=0)
@@ -235,6 +237,7 @@ def test_a_joint_that_friction_holds_while_another_moves_misleads_no_fit():
     assert (np.sqrt(np.mean(error**2, axis=0)) < 5e-4 * np.abs(other.tau).max(axis=0)).all()
 
 
+@pytest.mark.thorough
 def test_deviations_know_that_nobody_says_when_in_its_period_an_effort_acted():
     simulated, half = Simulated.of("ur5", friction=(0.8, 0.0)), 0.5 / 250.0
     recording = simulated.recording(noise=0.0005)
