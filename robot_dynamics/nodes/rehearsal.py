@@ -35,6 +35,9 @@ LARGEST_DRIFT = 0.05
 STOP_S = 1.0
 """Duration of the motion that stops the arm where it is, s."""
 
+LATE_S = 10.0
+"""Longest wait for the end of a motion after its time, s."""
+
 WATCHED_S = 3.0
 """Time for which the arm is watched after each step, s."""
 
@@ -119,6 +122,11 @@ class Observer(Terminal):
         if not done():
             raise RobotDynamicsError(f"rehearsal: no {what} within {START_S:.0f} s; see the log")
 
+    def _led_to(self, end: Array | None) -> bool:
+        """Return whether motion is at rest, and the desired one at its end if that is given."""
+        there = end is None or np.abs(self._desired.position - end).max() < LARGEST_DRIFT
+        return self.rested() and bool(there)
+
     def rested(self) -> bool:
         """Return whether measured and desired motion are at rest."""
         moving = np.abs([self._state.velocity, self._desired.velocity])
@@ -133,11 +141,12 @@ class Observer(Terminal):
             name: What is done.
             act: Does it.
             ends_at: Where the arm is to end, shape (n,), rad or m; by default anywhere at rest.
-            seconds: Time for which the arm may move, s.
+            seconds: Time for which the arm moves; on a busy machine it may begin later, s.
         """
         self._begin()
         act()
         self._spin(seconds)
+        self._spin(LATE_S, lambda: self._led_to(ends_at))
         before = self.q
         self._spin(WATCHED_S)
         drift = float(np.abs(self.q - before).max())
