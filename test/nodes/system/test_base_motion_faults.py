@@ -1,6 +1,7 @@
 """Faults of the topic with the motion of the base, and what they do to an arm under control."""
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 import rclpy
 from sensor_msgs.msg import Imu, JointState
 
+from arm_system import PATIENT
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 from ros_system import WITH_ITS_PARENT, wait_for
+from starvation import ATTEMPTS, counts, most_grown, waited
 
 pytestmark = pytest.mark.thorough
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -166,28 +169,22 @@ def test_each_fault_of_the_topic_has_one_line_and_the_arm_stands(topic, start, p
     rival.destroy_node()
 
 
-def test_an_imu_that_is_killed_in_motion_leaves_gravity_and_an_arm_that_follows(
-    start, peer, domain, tmp_path
-):
-    t = np.arange(0.0, 300.0, 0.02)
-    pose = np.zeros((len(t), 7))
-    pose[:, 0] = 0.02 * np.sin(2.0 * np.pi * t)
-    pose[:, 4], pose[:, 6] = np.sin(TILT / 2.0), np.cos(TILT / 2.0)
-    base = tmp_path / "base.csv"
-    rows = np.column_stack([t, pose])
-    np.savetxt(base, rows, delimiter=",", header="t,x,y,z,qx,qy,qz,qw", comments="")
+def an_arm_follows_without_its_imu(start, peer, environment, base, began):
+    """Kill what sends the topic in motion; call `began` once the arm is under control."""
     timed = {"publish_clock": True, "real_time_factor": 0.2}  # a busy machine is only slow
     moves = COMMON | timed | {"base_motion": str(base), "initial_positions": START}
     start("simulator_node", moves, ["-r", "imu:=measured"])
     states = peer.listen(JointState, "joint_states")
     wanted = peer.listen(JointState, "reference")
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+    states.clear()
+    wanted.clear()
     words = [*WITH_ITS_PARENT, sys.executable, "-c", DRIVER]
     driver = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)
     try:
         known = COMMON | {"base_motion": "imu", "base_timeout": TIMEOUT, "use_sim_time": True}
-        nodes = [start("feedforward_node", known), start("controller_node", known)]
+        nodes = [start("feedforward_node", known), start("controller_node", known | PATIENT)]
         nodes[1].wait_for_log("tracking the reference")
+        began()
         start("trajectory_node", {"urdf_path": "planar_2r", "use_sim_time": True, "duration": 3.0})
         wait_for(lambda: wanted and np.abs(wanted[-1].velocity).max() > 0.2, "motion")
         moving = len(states)
@@ -212,3 +209,36 @@ def test_an_imu_that_is_killed_in_motion_leaves_gravity_and_an_arm_that_follows(
     # A first message has 0.8 m/s^2 of shaking: 0.08 rad of 0.3 rad, which decay within seconds
     assert np.abs(known - expected).max() < 0.3 * np.abs(expected - dynamics.gravity(q)).max()
     assert not any(node.log.count("ERROR") for node in nodes)
+
+
+def test_an_imu_that_is_killed_in_motion_leaves_gravity_and_an_arm_that_follows(
+    start, peer, domain, tmp_path
+):
+    t = np.arange(0.0, 300.0, 0.02)
+    pose = np.zeros((len(t), 7))
+    pose[:, 0] = 0.02 * np.sin(2.0 * np.pi * t)
+    pose[:, 4], pose[:, 6] = np.sin(TILT / 2.0), np.cos(TILT / 2.0)
+    base = tmp_path / "base.csv"
+    rows = np.column_stack([t, pose])
+    np.savetxt(base, rows, delimiter=",", header="t,x,y,z,qx,qy,qz,qw", comments="")
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+    for attempt in range(1, ATTEMPTS + 1):
+        nodes, before = [], {}
+
+        def started(*words, nodes=nodes):
+            nodes.append(start(*words))
+            return nodes[-1]
+
+        def began(nodes=nodes, before=before):
+            before.update(waited(node.pid for node in nodes))
+
+        try:
+            an_arm_follows_without_its_imu(started, peer, environment, base, began)
+            break
+        except (AssertionError, pytest.fail.Exception):  # the latter of a wait in vain
+            after = {pid: t for pid, t in waited(n.pid for n in nodes).items() if pid in before}
+            if counts(attempt, most_grown(before, after)):
+                raise
+        for node in nodes:
+            node.send(signal.SIGINT)
+            wait_for(lambda node=node: not node.running, f"the end of {node.name}")
