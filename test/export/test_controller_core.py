@@ -397,6 +397,7 @@ def test_every_mode_commands_what_the_python_controller_commands(exported, mode)
     assert {Status.SETTLING, Status.TRACKING, Status.HOLDING} <= seen
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("measured_by", ["imu", "odometry"])
 @pytest.mark.parametrize("mode", [*MODES, *TASK_MODES])
 def test_on_a_moving_base_the_core_commands_what_the_python_controller_commands(

@@ -348,6 +348,7 @@ def test_a_table_of_symbols_is_that_of_numbers(convention):
     assert_allclose(np.array(tau, dtype=float), expected, rtol=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_page_on_tables_prints_what_it_says(capsys):
     pytest.importorskip("sympy")
     page = (Path(__file__).parents[2] / "docs" / "dh-table.md").read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ CALLS = int(os.environ.get("NATIVE_ENTRY_FUZZ_CALLS", "10000"))
 
 
 @pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
+@pytest.mark.thorough
 def test_random_calls_never_get_past_the_rules():
     """In a process of its own, whose crash is a failure, with checks of memory switched on."""
     checks = {"PYTHONMALLOC": "debug", "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "85"}
