@@ -45,11 +45,12 @@ class ArmSystem:
         )
 
     def restore(self):
-        """Start again what has ended, and wait until the arm is held."""
+        """Start again what has ended, and bring the arm back to where it began."""
         for name, process in self.processes.items():
             if not process.running:
                 self.launch(name)
         wait_for(lambda: any(self.states[-1].effort), "a command that is obeyed")
+        self.goes_to(NAMES, START, AT_REST)
 
     def kill(self, name, witness, line):
         """kill -9 of one node; returns once another one logs it."""

@@ -2,7 +2,6 @@
 
 import pytest
 
-from arm_system import AT_REST, NAMES, START
 from starvation import ATTEMPTS, counts, most_grown, waited
 
 
@@ -23,5 +22,4 @@ def pytest_pyfunc_call(pyfuncitem):
             if counts(attempt, most_grown(before, waited(pids()))):
                 raise
         arm.restore()
-        arm.goes_to(NAMES, START, AT_REST)
     return True

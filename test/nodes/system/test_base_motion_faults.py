@@ -1,7 +1,6 @@
 """Faults of the topic with the motion of the base, and what they do to an arm under control."""
 
 import os
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from arm_system import PATIENT
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 from ros_system import WITH_ITS_PARENT, wait_for
-from starvation import ATTEMPTS, counts, most_grown, waited
 
 pytestmark = pytest.mark.thorough
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -169,28 +167,68 @@ def test_each_fault_of_the_topic_has_one_line_and_the_arm_stands(topic, start, p
     rival.destroy_node()
 
 
-def an_arm_follows_without_its_imu(start, peer, environment, base, began):
-    """Kill what sends the topic in motion; call `began` once the arm is under control."""
-    timed = {"publish_clock": True, "real_time_factor": 0.2}  # a busy machine is only slow
-    moves = COMMON | timed | {"base_motion": str(base), "initial_positions": START}
-    start("simulator_node", moves, ["-r", "imu:=measured"])
-    states = peer.listen(JointState, "joint_states")
-    wanted = peer.listen(JointState, "reference")
-    states.clear()
-    wanted.clear()
-    words = [*WITH_ITS_PARENT, sys.executable, "-c", DRIVER]
-    driver = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)
-    try:
+class ArmOnAShakingBase:
+    """An arm under control on a base that shakes, whose imu passes through a process of its own."""
+
+    def __init__(self, start, peer, domain, base):
+        self._start, self._base = start, base
+        self._environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+        self.states = peer.listen(JointState, "joint_states")
+        self.references = peer.listen(JointState, "reference")
+        self.processes, self._trajectory, self._driver = {}, None, None
+
+    def restore(self):
+        """Start everything anew, and wait until the arm is under control."""
+        self.kill_driver()
+        for process in filter(None, [*self.processes.values(), self._trajectory]):
+            assert process.stop() is not None
+        self.states.clear()
+        self.references.clear()
+        timed = {"publish_clock": True, "real_time_factor": 0.2}  # a busy machine is only slow
+        moves = COMMON | timed | {"base_motion": str(self._base), "initial_positions": START}
         known = COMMON | {"base_motion": "imu", "base_timeout": TIMEOUT, "use_sim_time": True}
-        nodes = [start("feedforward_node", known), start("controller_node", known | PATIENT)]
-        nodes[1].wait_for_log("tracking the reference")
-        began()
-        start("trajectory_node", {"urdf_path": "planar_2r", "use_sim_time": True, "duration": 3.0})
-        wait_for(lambda: wanted and np.abs(wanted[-1].velocity).max() > 0.2, "motion")
-        moving = len(states)
+        self.processes["simulator"] = self._start("simulator_node", moves, ["-r", "imu:=measured"])
+        words = [*WITH_ITS_PARENT, sys.executable, "-c", DRIVER]
+        self._driver = subprocess.Popen(words, env=self._environment, stderr=subprocess.DEVNULL)
+        self.processes["feedforward"] = self._start("feedforward_node", known)
+        self.processes["controller"] = self._start("controller_node", known | PATIENT)
+        self.processes["controller"].wait_for_log("tracking the reference")
+
+    def begin_motion(self):
+        own = {"urdf_path": "planar_2r", "use_sim_time": True, "duration": 3.0}
+        self._trajectory = self._start("trajectory_node", own)
+
+    def kill_driver(self):
+        """kill -9 of what sends the topic."""
+        if self._driver:
+            self._driver.kill()
+            self._driver.wait()
+
+
+@pytest.fixture
+def arm(start, peer, domain, tmp_path):
+    t = np.arange(0.0, 300.0, 0.02)
+    pose = np.zeros((len(t), 7))
+    pose[:, 0] = 0.02 * np.sin(2.0 * np.pi * t)
+    pose[:, 4], pose[:, 6] = np.sin(TILT / 2.0), np.cos(TILT / 2.0)
+    base = tmp_path / "base.csv"
+    rows = np.column_stack([t, pose])
+    np.savetxt(base, rows, delimiter=",", header="t,x,y,z,qx,qy,qz,qw", comments="")
+    arm = ArmOnAShakingBase(start, peer, domain, base)
+    try:
+        arm.restore()
+        yield arm
     finally:
-        driver.kill()
-        driver.wait()
+        arm.kill_driver()
+
+
+def test_an_imu_that_is_killed_in_motion_leaves_gravity_and_an_arm_that_follows(arm):
+    states, wanted = arm.states, arm.references
+    nodes = [arm.processes["feedforward"], arm.processes["controller"]]
+    arm.begin_motion()
+    wait_for(lambda: wanted and np.abs(wanted[-1].velocity).max() > 0.2, "motion")
+    moving = len(states)
+    arm.kill_driver()
     for node in nodes:
         node.wait_for_log(f"no imu for {TIMEOUT} s; {LAST}")
     wait_for(lambda: len(states) > moving + 400, "2 s of motion")
@@ -209,36 +247,3 @@ def an_arm_follows_without_its_imu(start, peer, environment, base, began):
     # A first message has 0.8 m/s^2 of shaking: 0.08 rad of 0.3 rad, which decay within seconds
     assert np.abs(known - expected).max() < 0.3 * np.abs(expected - dynamics.gravity(q)).max()
     assert not any(node.log.count("ERROR") for node in nodes)
-
-
-def test_an_imu_that_is_killed_in_motion_leaves_gravity_and_an_arm_that_follows(
-    start, peer, domain, tmp_path
-):
-    t = np.arange(0.0, 300.0, 0.02)
-    pose = np.zeros((len(t), 7))
-    pose[:, 0] = 0.02 * np.sin(2.0 * np.pi * t)
-    pose[:, 4], pose[:, 6] = np.sin(TILT / 2.0), np.cos(TILT / 2.0)
-    base = tmp_path / "base.csv"
-    rows = np.column_stack([t, pose])
-    np.savetxt(base, rows, delimiter=",", header="t,x,y,z,qx,qy,qz,qw", comments="")
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
-    for attempt in range(1, ATTEMPTS + 1):
-        nodes, before = [], {}
-
-        def started(*words, nodes=nodes):
-            nodes.append(start(*words))
-            return nodes[-1]
-
-        def began(nodes=nodes, before=before):
-            before.update(waited(node.pid for node in nodes))
-
-        try:
-            an_arm_follows_without_its_imu(started, peer, environment, base, began)
-            break
-        except (AssertionError, pytest.fail.Exception):  # the latter of a wait in vain
-            after = {pid: t for pid, t in waited(n.pid for n in nodes).items() if pid in before}
-            if counts(attempt, most_grown(before, after)):
-                raise
-        for node in nodes:
-            node.send(signal.SIGINT)
-            wait_for(lambda node=node: not node.running, f"the end of {node.name}")
