@@ -34,6 +34,11 @@ CONTROL = {
     "settle": 0.05,
     "state_timeout": 5.0,
 }
+PLANT = {
+    **COMMON,
+    "initial_positions": START,
+    "command_timeout": 3600.0,  # it keeps the last command
+}
 
 STILL = 1e-3  # m and rad: an arm at rest under friction, far below every motion asked for
 
@@ -41,12 +46,13 @@ STILL = 1e-3  # m and rad: an arm at rest under friction, far below every motion
 class Arm:
     """A simulated UR5 under a controller, and the targets of its hand."""
 
-    def __init__(self, peer, node):
-        self.peer, self.node = peer, node
+    def __init__(self, start, peer):
+        self._start, self.peer = start, peer
         self.poses = peer.listen(PoseStamped, "cartesian_pose")
         self.errors = peer.listen(TwistStamped, "cartesian_error")
         self.commands = peer.listen(Float64MultiArray, "effort_command")
         self.states = peer.listen(JointState, "joint_states")
+        self.begin()
         self.targets = {
             topic: peer.publisher(kind, topic)
             for kind, topic in (
@@ -56,7 +62,32 @@ class Arm:
                 (WrenchStamped, "force_torque"),
             )
         }
-        wait_for(lambda: self.poses, "a pose of the hand")
+
+    def begin(self):
+        """Start the arm and its controller, which holds the hand."""
+        self.processes = {}
+        self.launch("simulator", "simulator_node", PLANT)
+        self.launch("controller", NODE, CONTROL)
+        self.node.wait_for_log("holding the hand: no target asks for motion")
+        assert self.pose
+
+    def launch(self, part, name, parameters, arguments=()):
+        """Start a process, the next one of its part in the system."""
+        self.processes[part] = self._start(name, parameters, arguments)
+
+    def restore(self):
+        """Begin anew: a failed test may leave the arm stopped, and anywhere."""
+        for process in reversed(self.processes.values()):
+            process.stop()
+            process.end()
+        self.begin()
+        for topic, target in self.targets.items():
+            wait_for(target.get_subscription_count, f"a subscriber of {topic}")
+
+    @property
+    def node(self):
+        """The present controller."""
+        return self.processes["controller"]
 
     @property
     def pose(self):
@@ -124,11 +155,7 @@ class Arm:
 
 @pytest.fixture(scope="module")
 def arm(start_for_module, peer):
-    plant = {"initial_positions": START, "command_timeout": 3600.0}  # it keeps the last command
-    start_for_module("simulator_node", {**COMMON, **plant})
-    node = start_for_module(NODE, CONTROL)
-    node.wait_for_log("holding the hand: no target asks for motion")
-    return Arm(peer, node)
+    return Arm(start_for_module, peer)
 
 
 def test_the_hand_is_held_where_it_was(arm):
@@ -410,12 +437,11 @@ def test_an_unreachable_pose_stretches_the_arm_with_one_line(arm):
 
 
 @pytest.mark.thorough
-def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(
-    arm, start_for_module
-):
+def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(arm):
     """The last test of this module: it ends the controller."""
     options = {**CONTROL, "standby": True, "standby_timeout": 0.5}
-    standby = start_for_module(NODE, options, ["-r", "__node:=controller_standby"])
+    arm.launch("standby", NODE, options, ["-r", "__node:=controller_standby"])
+    standby = arm.processes["standby"]
     standby.wait_for_log("standing by: another node commands")
     assert "ignores parameters" not in standby.log
     start = arm.rests()
@@ -433,7 +459,7 @@ def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(
     wait_for(lambda: len(arm.states) > count + RATE, "a second of states")
     assert np.abs(np.array(arm.states[-1].position) - q).max() < 0.02
     arm.aim(goal)  # the stand-by holds the joints and ignores it
-    arm.node = start_for_module(NODE, CONTROL)
+    arm.launch("controller", NODE, CONTROL)
     standby.wait_for_log("is commanded again; standing by")
     assert np.abs(np.array(arm.states[-1].position) - q).max() < 0.05
     arm.reaches(start)
