@@ -52,6 +52,7 @@ def together(context):
     yield together
     for process in processes:
         process.__exit__(None, None, None)
+    assert [process.failure for process in processes] == [None] * len(processes)
 
 
 @pytest.fixture
