@@ -82,7 +82,8 @@ def test_kernels_compute_the_efforts_of_another_formulation(tmp_path, name):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["planar_2r", pytest.param("ur5", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["planar_2r", "ur5"])
 def test_kernels_on_a_moving_base_compute_the_efforts_of_another_formulation(tmp_path, name):
     _, files = package_of(urdf_text(find_robot(name)), base="moving")
     assert compiled(files, tmp_path)[1] < ROUND_OFF

@@ -103,6 +103,7 @@ def test_a_few_wild_samples_change_little():
     assert np.abs(values - true).max() < 0.3 * np.abs(urdf - true).max()
 
 
+@pytest.mark.thorough
 def test_irregular_stamps_without_velocities_serve_as_well():
     recording = arm().recording(noise=0.005, jitter=0.8, velocities=False)
     result = identify(arm().urdf, recording)

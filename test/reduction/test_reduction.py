@@ -195,6 +195,7 @@ def test_the_robot_itself_keeps_its_bodies():
     assert reduced.robot.links[-1].inertia.mass == 0.0  # given to the links before it
 
 
+@pytest.mark.thorough
 def test_reduction_is_repeatable():
     first, (second, _) = searched("renaud"), searched_again()
     assert first.options == second.options

@@ -247,15 +247,16 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
             assert rms == pytest.approx(true, rel=close, abs=SAME_MOTION), (part, member)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "mode", "integrator", "known"),
     [
         ("planar_2r", "feedforward", EULER, "motion"),
-        pytest.param("planar_2r", "computed_torque", EULER, "motion", marks=pytest.mark.thorough),
-        pytest.param("planar_2r", "feedforward", KUTTA, "still", marks=pytest.mark.thorough),
-        pytest.param("ur5", "feedforward", EULER, "motion", marks=pytest.mark.thorough),
-        pytest.param("ur5", "computed_torque", KUTTA, "motion", marks=pytest.mark.thorough),
-        pytest.param("ur5", "operational_space", EULER, "motion", marks=pytest.mark.thorough),
+        ("planar_2r", "computed_torque", EULER, "motion"),
+        ("planar_2r", "feedforward", KUTTA, "still"),
+        ("ur5", "feedforward", EULER, "motion"),
+        ("ur5", "computed_torque", KUTTA, "motion"),
+        ("ur5", "operational_space", EULER, "motion"),
     ],
 )
 def test_a_lane_on_a_base_that_moves_does_so_too(name, mode, integrator, known):
