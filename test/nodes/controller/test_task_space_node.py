@@ -48,11 +48,12 @@ class Arm:
 
     def __init__(self, start, peer):
         self._start, self.peer = start, peer
+        self.processes, self.targets = {}, {}
         self.poses = peer.listen(PoseStamped, "cartesian_pose")
         self.errors = peer.listen(TwistStamped, "cartesian_error")
         self.commands = peer.listen(Float64MultiArray, "effort_command")
         self.states = peer.listen(JointState, "joint_states")
-        self.begin()
+        self.restore()
         self.targets = {
             topic: peer.publisher(kind, topic)
             for kind, topic in (
@@ -63,26 +64,24 @@ class Arm:
             )
         }
 
-    def begin(self):
-        """Start the arm and its controller, which holds the hand."""
-        self.processes = {}
+    def restore(self):
+        """Start everything anew, and wait until the hand is held.
+
+        A failed test may leave the arm stopped, and anywhere.
+        """
+        for process in reversed(self.processes.values()):
+            assert process.stop() is not None
+        self.processes.clear()
         self.launch("simulator", "simulator_node", PLANT)
         self.launch("controller", NODE, CONTROL)
         self.node.wait_for_log("holding the hand: no target asks for motion")
-        assert self.pose
-
-    def launch(self, part, name, parameters, arguments=()):
-        """Start a process, the next one of its part in the system."""
-        self.processes[part] = self._start(name, parameters, arguments)
-
-    def restore(self):
-        """Begin anew: a failed test may leave the arm stopped, and anywhere."""
-        for process in reversed(self.processes.values()):
-            process.stop()
-            process.end()
-        self.begin()
         for topic, target in self.targets.items():
             wait_for(target.get_subscription_count, f"a subscriber of {topic}")
+
+    def launch(self, part, name, parameters, arguments=()):
+        """Start and return a process, the next one of its part in the system."""
+        self.processes[part] = self._start(name, parameters, arguments)
+        return self.processes[part]
 
     @property
     def node(self):
@@ -440,8 +439,7 @@ def test_an_unreachable_pose_stretches_the_arm_with_one_line(arm):
 def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(arm):
     """The last test of this module: it ends the controller."""
     options = {**CONTROL, "standby": True, "standby_timeout": 0.5}
-    arm.launch("standby", NODE, options, ["-r", "__node:=controller_standby"])
-    standby = arm.processes["standby"]
+    standby = arm.launch("standby", NODE, options, ["-r", "__node:=controller_standby"])
     standby.wait_for_log("standing by: another node commands")
     assert "ignores parameters" not in standby.log
     start = arm.rests()
