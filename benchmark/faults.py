@@ -1,14 +1,14 @@
 """End nodes in every way before a plant that keeps the last command, and measure the arm.
 
-    python -m benchmark.faults                      two robots, 100 and 1000 Hz: an hour
+    python -m benchmark.faults                      two robots, 100 and 1000 Hz: 45 minutes
     python -m benchmark.faults --rates 100 --jobs 3
-    python -m benchmark.faults --quick              four runs, a minute
+    python -m benchmark.faults --quick              three runs, a minute
 
 The plant is simulator_node with brakes that never close, as a drive behind a
-forward_command_controller. A controller stands by. Each run ends one node, or
-all nodes of the launch, in motion at 0.4 rad/s or more, or at rest. The table
-replaces the one in docs/hardware.md, or goes to --out. Exit status 1 if an arm
-was unsafe although a controller or its effort had to hold it.
+forward_command_controller. Each run ends feedforward_node, or all nodes of the
+launch, in motion at 0.4 rad/s or more, or at rest. The table replaces the one
+in docs/hardware.md, or goes to --out. Exit status 1 if an arm was unsafe
+although a controller or its effort had to hold it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ import numpy as np
 import rclpy
 from rich.console import Console
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from benchmark.machine import processor
@@ -83,7 +82,7 @@ WAYS = {
     "Ctrl-C": signal.SIGINT,
 }
 ALL = "all nodes"
-NODES = ("controller_node", "controller_node_standby", "feedforward_node")
+NODES = ("controller_node", "feedforward_node")
 PR_SET_PDEATHSIG = 1
 FORKS = multiprocessing.get_context("forkserver")
 
@@ -94,7 +93,6 @@ class Case:
 
     Attributes:
         node: Name of the node, or ALL.
-        lists: Whether the parameter file gives a list to every node.
     """
 
     robot: str
@@ -103,13 +101,11 @@ class Case:
     node: str
     way: str
     moving: bool
-    lists: bool = False
 
     @property
     def row(self) -> str:
         """Return the row of the table."""
-        lists = ", lists in the file" if self.lists else ""
-        return f"{self.node}{lists}, {self.way}, {'in motion' if self.moving else 'at rest'}"
+        return f"{self.node}, {self.way}, {'in motion' if self.moving else 'at rest'}"
 
     @property
     def column(self) -> str:
@@ -139,20 +135,15 @@ class Result:
 def cases(rates: Sequence[float], robots: Sequence[str]) -> Iterator[Case]:
     """All cases."""
     for rate, robot, friction in itertools.product(rates, robots, (False, True)):
-        for node, way, moving in itertools.product(
-            ("controller_node", "feedforward_node", ALL), WAYS, (True, False)
-        ):
+        for node, way, moving in itertools.product(("feedforward_node", ALL), WAYS, (True, False)):
             yield Case(robot, rate, friction, node, way, moving)
-        for moving in (True, False):
-            yield Case(robot, rate, friction, "controller_node", "kill -9", moving, lists=True)
 
 
 def quick() -> list[Case]:
-    """Four cases that differ in everything."""
+    """Three cases that differ in everything."""
     return [
-        Case("ur5", 100.0, False, "controller_node", "kill -9", True, lists=True),
+        Case("ur5", 100.0, False, "feedforward_node", "kill -9", True),
         Case("panda", 100.0, True, ALL, "Ctrl-C", True),
-        Case("panda", 100.0, True, "controller_node", "SIGSTOP", True),
         Case("ur5", 100.0, True, "feedforward_node", "SIGTERM", False),
     ]
 
@@ -173,7 +164,6 @@ class Ear:
         self._subscription = self.node.create_subscription(
             JointState, "joint_states", self.states.append, 1000, callback_group=group
         )
-        self.resume = self.node.create_client(Trigger, "controller_node/resume")
         self.trajectories = self.node.create_publisher(JointTrajectory, "joint_trajectory", 10)
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -213,11 +203,6 @@ class Run:
         words = ["--ros-args", "-r", f"__node:={name}"]
         for key, value in common.items():
             words += ["-p", f"{key}:={value}"]
-        if self.case.lists:
-            file = self._folder / "lists.yaml"
-            names = "[" + ", ".join(self._robot.joint_names) + "]"
-            file.write_text(f"/**:\n  ros__parameters: {{joints: {names}}}\n")
-            words += ["--params-file", str(file)]
         variables = environment(self.ear.domain, self._folder)
         self._log(name).touch()
         arguments = (executable, words, variables, str(self._log(name)))
@@ -249,11 +234,8 @@ class Run:
         self.start("simulator_node", "simulator_node", plant)
         self.start("feedforward_node", "feedforward_node", {})
         self.start("controller_node", "controller_node", {})
-        self.start("controller_node_standby", "controller_node", {"standby": True})
         self._logged("controller_node", "tracking the reference")
         self._logged("feedforward_node", "ready for trajectories")
-        self._logged("controller_node_standby", "standing by")
-        self._logged("controller_node_standby", "states come every")
         wait_until(lambda: states, "states")
         if case.moving:
             self._move(start, far)
@@ -265,7 +247,8 @@ class Run:
         seen = [m for m in list(states) if begin <= stamp(m) <= begin + WATCHED]
         late = np.array([m.position for m in seen if stamp(m) >= begin + STOPPED])
         peak = max(float(np.abs(m.velocity).max()) for m in seen)
-        return Result(self._holder(), peak, float(np.abs(late - late[0]).max()))
+        holder = "last effort" if case.node == ALL else "controller_node"
+        return Result(holder, peak, float(np.abs(late - late[0]).max()))
 
     def _move(self, start: Sequence[float], far: Sequence[float]) -> None:
         points = [
@@ -279,22 +262,11 @@ class Run:
             nonlocal sent
             now = time.monotonic()
             if now > sent + 5.0:
-                if "lease revoked" in self.log("controller_node"):  # the machine is busy
-                    self.ear.resume.call_async(Trigger.Request())
                 self.ear.trajectories.publish(msg)
                 sent = now
             return bool(np.abs(self.ear.states[-1].velocity).max() > UNDER_WAY)
 
         wait_until(under_way, "motion")
-
-    def _holder(self) -> str:
-        """Return what holds the arm at the end."""
-        standby = "controller_node_standby"
-        if self.case.node == ALL:
-            return "last effort"
-        if self.log(standby).rfind("taken over") > self.log(standby).rfind("standing by"):
-            return "stand-by"
-        return "controller_node" if self.case.node != "controller_node" else "last effort"
 
     def close(self) -> None:
         """End all nodes."""
@@ -357,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rates", type=float, nargs="+", default=[100.0, 1000.0], help="Hz")
     parser.add_argument("--robots", nargs="+", choices=POSES, default=list(POSES))
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--quick", action="store_true", help="four runs, and no file")
+    parser.add_argument("--quick", action="store_true", help="three runs, and no file")
     parser.add_argument("--out", type=Path, default=PAGE, help="page with the marks of the table")
     options = parser.parse_args(arguments)
     leave_nothing_behind()

@@ -6,7 +6,7 @@ r"""Start simulated robot, feedforward, controller and a motion, and rviz if req
 A real robot does not move before it gets a trajectory or `motion`:
 
     ros2 launch robot_dynamics bringup.launch.py robot:=arm.urdf simulation:=false \
-        joint_trajectory_controller:=joint_trajectory_controller
+        arm_controller:=arm_controller
 
 List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
@@ -18,13 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import yaml
-from launch.actions import (
-    DeclareLaunchArgument,
-    LogInfo,
-    OpaqueFunction,
-    Shutdown,
-)
-from launch.events.process import ProcessExited
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from rclpy.exceptions import NameValidationException
@@ -35,13 +29,11 @@ from rclpy.validate_topic_name import validate_topic_name
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
-from robot_dynamics.nodes.ros.messages import HARDWARE_TOPIC
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.ros.parameter_files import (
     check_config,
     keep_temporary_files_together,
     parameter_file,
-    standby_file,
     temporary_file,
 )
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
@@ -76,18 +68,20 @@ ARGUMENTS = (
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *ALL_MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
-    ("simulation", "true", "false: omit the simulator; a robot publishes joint_states and takes "
-     "the commands", TRUE_FALSE),
-    ("command_topic", "", "Topic of the commands; empty for effort_command with the simulator, "
-     "and for " + HARDWARE_TOPIC + " without", None),
+    ("simulation", "true", "false: omit the simulator; a robot publishes joint_states. Name what "
+     "closes the loop there: arm_controller or joint_trajectory_controller", TRUE_FALSE),
+    ("arm_controller", "", "Name of an exported ros2_control controller, which closes the loop and "
+     "follows the reference of feedforward_node in place of controller_node: it keeps its "
+     "feedback if our nodes die", None),
     ("joint_trajectory_controller", "", "Name of a joint_trajectory_controller with effort "
      "interfaces, which follows the trajectories with our efforts in place of controller_node: it "
      "keeps its feedback if our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
      "mode, payload or gravity while a trajectory runs, and gets trajectories for holding and "
      "stopping; activate it first, or it holds without effort and the arm sags to its gains", None),
-    ("standby", "", "Start a second controller_node that takes over when the commands of the first "
-     "one stop; empty: with simulation false, where a device may keep the last command",
-     ["", *TRUE_FALSE]),
+    ("command_watchdog", "false", "true: the hardware stops by itself when commands become stale, "
+     "so that controller_node may command it over a topic; without the simulator it is needed for "
+     "that", TRUE_FALSE),
+    ("command_topic", "effort_command", "Topic of the commands of controller_node", None),
     ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
     ("monitor", "false", "Start monitor_node, which warns when the model does not fit; in the same "
      "process with composed:=true", TRUE_FALSE),
@@ -145,17 +139,11 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     described = {"robot_description": description, "log_urdf_warnings": False}
     common = [config, use_sim_time, described]
 
-    follower = given["joint_trajectory_controller"]
-    for name in ("mode", "standby"):
-        if follower and given[name] not in ("", "false"):
-            raise ArgumentError(
-                f"{name}:={given[name]} is of controller_node, which joint_trajectory_controller:="
-                f"{follower} replaces; omit one of them"
-            )
-    commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_TOPIC)
-    remapped = [("effort_command", commands)]
-    if follower:
-        remapped.append(("joint_trajectory_with_effort", f"{follower}/joint_trajectory"))
+    replaced = replacement(given)
+    remapped = [("effort_command", given["command_topic"])]
+    if replaced:
+        topic, target = FOLLOWERS[replaced]
+        remapped.append((topic, f"{given[replaced]}/{target}"))
 
     def node(executable: str, parameters: list[object], **options: object) -> Node:
         return Node(
@@ -169,14 +157,14 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         )
 
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
-    names += [] if follower else ["controller_node"]
+    names += [] if replaced else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
     own = {name: dict(pace) for name in names}  # not of monitor_node
-    if simulated and not follower:
+    if simulated and not replaced:
         own["controller_node"]["require_effort_limits"] = False
-    if given["mode"] and not follower:
+    if given["mode"]:
         own["controller_node"]["mode"] = given["mode"]
-    if follower:
+    if replaced == "joint_trajectory_controller":
         own["feedforward_node"]["hold_with_effort"] = True
     # The simulator keeps the time
     if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
@@ -186,11 +174,6 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         LogInfo(msg=line) for line in silent_hardware(description)
     ]
     if given["composed"] == "true":
-        if follower:
-            raise ArgumentError(
-                "composed:=true runs controller_node, which joint_trajectory_controller:="
-                f"{follower} replaces; omit one of them"
-            )
         asked = [] if simulated else ["--hardware"]
         asked += ["--monitor"] if monitored else []
         own = {name: values for name, values in own.items() if values}
@@ -199,13 +182,6 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     else:
         for name in [*names, *(["monitor_node"] if monitored else [])]:
             started.append(node(name, [*common, own.get(name, {})], name=name))
-    if not follower and (given["standby"] or str(not simulated).lower()) == "true":
-        # The device may keep the last command for ever; see docs/hardware.md
-        standby = [standby_file(config), *common[1:], own.get("controller_node", {})]
-        standby.append({"standby": True})
-        started.append(
-            node("controller_node", standby, name="controller_node_standby", on_exit=end)
-        )
     if motion != "none":
         moved = {"motion": motion, "file": given["file"]}
         moved |= {"frame": given["frame"]} if given["frame"] else {}
@@ -215,19 +191,60 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if shown:
         started.append(node("marker_node", common, name="marker_node"))
     # First: if a package is missing, launch fails before it starts the others
-    return [*displays(given, description, robot), *started]
+    reference = dict(remapped).get("reference", "reference")
+    return [*displays(given, description, robot, reference), *started]
 
 
-def end(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """End the launch after a process that must not be missing; the arm then comes to rest."""
-    if context.is_shutdown:
-        return []
-    reason = f"{event.process_name} ended with status {event.returncode}: nothing stands by"
-    return [LogInfo(msg=f"error: {reason}; the launch ends"), Shutdown(reason=reason)]
+FOLLOWERS = {
+    "arm_controller": ("reference", "reference"),
+    "joint_trajectory_controller": ("joint_trajectory_with_effort", "joint_trajectory"),
+}
+"""Arguments that name a controller in place of controller_node: the topic of feedforward_node that
+it follows, and the name of that topic below the name of the controller."""
 
 
-def displays(given: Mapping[str, str], description: str, robot: Robot) -> list[Node]:
-    """Return rviz2 and the publishers of poses for it, as far as requested."""
+def replacement(given: Mapping[str, str]) -> str:
+    """Return the argument that replaces controller_node, or an empty text.
+
+    Raises:
+        ArgumentError: If two do, another argument is of controller_node, or nothing stops the
+            hardware when controller_node dies.
+    """
+    found = [name for name in FOLLOWERS if given[name]]
+    if len(found) > 1:
+        raise ArgumentError(
+            " and ".join(f"{name}:={given[name]}" for name in found)
+            + " follow the same motion; omit one of them"
+        )
+    if found:
+        for name in ("mode", "composed", "command_watchdog"):
+            if given[name] not in ("", "false"):
+                raise ArgumentError(
+                    f"{name}:={given[name]} is of controller_node, which {found[0]}:="
+                    f"{given[found[0]]} replaces; omit one of them"
+                )
+        return found[0]
+    if "false" == given["simulation"] == given["command_watchdog"]:
+        raise ArgumentError(
+            "simulation:=false: controller_node closes the loop over a topic, and a "
+            "forward_command_controller keeps the last command when that node dies; give "
+            "arm_controller:=NAME or joint_trajectory_controller:=NAME, or command_watchdog:=true "
+            "if the hardware stops on stale commands (docs/hardware.md)"
+        )
+    return ""
+
+
+def displays(
+    given: Mapping[str, str], description: str, robot: Robot, reference: str
+) -> list[Node]:
+    """Return rviz2 and the publishers of poses for it, as far as requested.
+
+    Args:
+        given: Arguments of the launch.
+        description: Text of the URDF.
+        robot: The robot.
+        reference: Topic of the reference.
+    """
     asked, shown = given["robot_state_publisher"], given["rviz"] == "true"
     parameters = {"use_sim_time": given["use_sim_time"] == "true"}
     described = {**parameters, "robot_description": description}
@@ -255,7 +272,7 @@ def displays(given: Mapping[str, str], description: str, robot: Robot) -> list[N
             "robot_state_publisher",
             name="reference_state_publisher",
             parameters=[{**described, "frame_prefix": f"{ghost}/"}],
-            remappings=[("joint_states", "reference"), ("robot_description", "~/description")],
+            remappings=[("joint_states", reference), ("robot_description", "~/description")],
         )
         frames = ["--frame-id", root, "--child-frame-id", f"{ghost}/{root}"]
         start("tf2_ros", "static_transform_publisher", name="reference_root", arguments=frames)
@@ -336,7 +353,8 @@ def absolute(check: Callable[[str], object]) -> Callable[[str], object]:
 
 CHECKS = {
     "namespace": absolute(validate_namespace),
-    "command_topic": lambda name: name and validate_topic_name(name),
+    "command_topic": validate_topic_name,
+    "arm_controller": lambda name: name and absolute(validate_full_topic_name)(name),
     "joint_trajectory_controller": lambda name: name and absolute(validate_full_topic_name)(name),
 }
 """Checks of arguments that are names."""

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,8 @@ import yaml
 from launched import PATH
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
-from robot_dynamics.nodes.ros.parameter_files import check_config, standby_file
 from robot_dynamics.robot.catalogue import find_robot
-from ros_system import PATIENCE, NodeProcess, Peer, wait_for
+from ros_system import PATIENCE, Peer, wait_for
 
 pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
 
@@ -50,7 +48,7 @@ def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(
     peer = Peer(launch.domain)
     try:
         namespace = f"arm_{composed}"
-        commands = peer.listen(JointState, f"/{namespace}/effort_command_named")
+        commands = peer.listen(Float64MultiArray, f"/{namespace}/effort_command")
         process = launch(
             f"namespace:={namespace}", f"composed:={composed}", "motion:=none", "rate:=100"
         )
@@ -126,7 +124,10 @@ def test_a_description_that_cannot_be_read_is_refused_before_any_node_starts(tmp
 def test_only_a_simulator_asks_for_bodies_that_there_can_be():
     with pytest.raises(RobotError, match=r"^robot:=puma_gupta: link 'link_4', .* be simulated"):
         started(robot="puma_gupta")
-    assert len(started(robot="puma_gupta", simulation="false")) == 3  # one of them stands by
+    assert len(started(robot="puma_gupta", **REAL)) == 2
+
+
+REAL = {"simulation": "false", "command_watchdog": "true"}
 
 
 def executables(**arguments):
@@ -150,34 +151,21 @@ def test_topic_based_hardware_that_withholds_steady_commands_is_named(tmp_path, 
 
 
 def test_a_real_arm_is_not_moved_unless_a_motion_is_asked_for():
-    assert executables(simulation="false", standby="false") == [
-        "feedforward_node",
-        "controller_node",
-    ]
-    assert "trajectory_node" in executables(simulation="false", motion="excitation")
+    assert executables(**REAL) == ["feedforward_node", "controller_node"]
+    assert "trajectory_node" in executables(**REAL, motion="excitation")
+    assert executables(**REAL, composed="true") == ["composed_nodes"]
 
 
-def test_a_real_arm_has_a_controller_that_stands_by():
-    assert executables(simulation="false").count("controller_node") == 2
-    assert executables(simulation="false", composed="true").count("controller_node") == 1
-    assert executables().count("controller_node") == 1
-    assert executables(standby="true").count("controller_node") == 2
-
-
-def test_a_controller_that_stands_by_has_the_parameters_of_the_other(tmp_path):
-    path = tmp_path / "config.yaml"
-    # rcl takes 1e3 as a number, PyYAML as text; rcl takes no anchors, which PyYAML writes
-    path.write_text(
-        "/**/controller_node:\n  ros__parameters: {gains: {joint_1: {p: 1e3}}, joints: [a, b]}\n"
-        "controller_node:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n"
+@pytest.mark.parametrize("composed", ["false", "true"])
+def test_hardware_that_may_keep_the_last_command_is_not_commanded(composed):
+    with pytest.raises(ArgumentError) as refusal:
+        started(simulation="false", composed=composed)
+    assert str(refusal.value) == (
+        "simulation:=false: controller_node closes the loop over a topic, and a "
+        "forward_command_controller keeps the last command when that node dies; give "
+        "arm_controller:=NAME or joint_trajectory_controller:=NAME, or command_watchdog:=true if "
+        "the hardware stops on stale commands (docs/hardware.md)"
     )
-    copied = standby_file(str(path))
-    check_config("", copied)
-    text = Path(copied).read_text()
-    tree = yaml.safe_load(text)
-    for name in ("/**/controller_node", "controller_node"):
-        assert tree[name] == tree[f"{name}_standby"] == yaml.safe_load(path.read_text())[name]
-    assert text.count("p: 1e3") == 2 and "&" not in text and "*i" not in text
 
 
 @pytest.mark.parametrize(
@@ -222,9 +210,29 @@ def test_a_config_that_no_node_could_read_is_one_line(tmp_path, text, reason):
             "replaces; omit one of them",
         ),
         (
-            {"joint_trajectory_controller": "jtc", "standby": "true"},
-            "standby:=true is of controller_node, which joint_trajectory_controller:=jtc "
+            {"arm_controller": "arm", "mode": "feedforward"},
+            "mode:=feedforward is of controller_node, which arm_controller:=arm replaces; omit one "
+            "of them",
+        ),
+        (
+            {"arm_controller": "arm", "composed": "true"},
+            "composed:=true is of controller_node, which arm_controller:=arm replaces; omit one "
+            "of them",
+        ),
+        (
+            {"joint_trajectory_controller": "jtc", "command_watchdog": "true"},
+            "command_watchdog:=true is of controller_node, which joint_trajectory_controller:=jtc "
             "replaces; omit one of them",
+        ),
+        (
+            {"joint_trajectory_controller": "jtc", "arm_controller": "arm"},
+            "arm_controller:=arm and joint_trajectory_controller:=jtc follow the same motion; omit "
+            "one of them",
+        ),
+        (
+            {"arm_controller": "a b"},
+            "arm_controller:=a b: Invalid topic name: topic name must not contain characters other "
+            "than alphanumerics, '_', or '/'",
         ),
     ],
 )
@@ -234,66 +242,12 @@ def test_arguments_that_would_be_ignored_or_are_no_names_are_refused(arguments, 
     assert str(failure.value) == message
 
 
-def test_a_launch_whose_standby_cannot_start_ends(launch, tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_text("/**/controller_node_standby: {ros__parameters: {standby_timeout: -1.0}}\n")
-    process = launch(f"config:={path}", "standby:=true", "motion:=none", "rate:=100")
-    output, _ = process.communicate(timeout=PATIENCE)
-    assert "ended with status 1: nothing stands by; the launch ends" in output, output
-    assert "Traceback" not in output
-
-
-def pid_of(node, group):
-    """Process of a node that was launched in a process group."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_text().split("\0")
-            if f"__node:={node}" in words and os.getpgid(int(folder.name)) == group:
-                return int(folder.name)
-        except OSError:  # it has just ended
-            continue
-    return None
-
-
-@pytest.mark.parametrize(
-    "config", ["", "/**/controller_node:\n  ros__parameters: {joints: [joint_1, joint_2]}\n"]
-)
-def test_the_standby_takes_over_from_a_killed_controller_on_an_arm_that_keeps_its_last_command(
-    launch, tmp_path, config
-):
-    simulator = NodeProcess(
-        "simulator_node",
-        launch.domain,
-        tmp_path,
-        {"urdf_path": "planar_2r", "rate": 250.0, "command_timeout": 3600.0},
-    )
-    peer = Peer(launch.domain)
-    try:
-        states = peer.listen(JointState, "/joint_states")
-        common = ["simulation:=false", "command_topic:=effort_command", "rate:=250"]
-        if config:
-            path = tmp_path / "config.yaml"
-            path.write_text(config)
-            common.append(f"config:={path}")
-        process = launch(*common)
-        wait_for(lambda: pid_of("controller_node_standby", process.pid), "the stand-by")
-        simulator.wait_for_log("held until")
-        wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
-        time.sleep(3.0)  # the one that stands by has heard commands, then
-        stood = states[-1].position
-        os.kill(pid_of("controller_node", process.pid), signal.SIGKILL)
-        count = len(states)
-        wait_for(lambda: len(states) > count + 500, "two seconds")
-        moved = np.array([state.position for state in states[count:]]) - stood
-        assert np.abs(moved).max() < 0.05
-        commands = peer.listen(Float64MultiArray, "/effort_command")
-        wait_for(lambda: len(commands) > 10, "commands of the one that stood by")
-        os.killpg(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=PATIENCE)
-        assert "Traceback" not in output
-    finally:
-        peer.close()
-        simulator.end()
+def renamed(node):
+    """Topics of a node that the launch file renames, by the old name."""
+    return {
+        "".join(part.text for part in source): "".join(part.text for part in target)
+        for source, target in node.expanded_remapping_rules or node._Node__remappings
+    }
 
 
 def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
@@ -303,18 +257,26 @@ def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
 
     nodes = started(simulation="false", joint_trajectory_controller="arm_controller")
     assert [node.node_executable for node in nodes] == ["feedforward_node"]
-    renamed = {
-        "".join(part.text for part in source): "".join(part.text for part in target)
-        for source, target in nodes[0].expanded_remapping_rules or nodes[0]._Node__remappings
-    }
-    assert renamed["joint_trajectory_with_effort"] == "arm_controller/joint_trajectory"
+    target = renamed(nodes[0])["joint_trajectory_with_effort"]
+    assert target == "arm_controller/joint_trajectory"
     given = evaluate_parameters(LaunchContext(), nodes[0]._Node__parameters)
     assert given[-1] == {"hold_with_effort": True}
 
 
-def test_a_stock_controller_and_ours_in_one_process_are_refused():
-    with pytest.raises(ArgumentError, match=r"^composed:=true runs controller_node, which "):
-        started(joint_trajectory_controller="arm_controller", composed="true")
+def test_an_exported_controller_gets_the_reference_in_place_of_controller_node():
+    from launch_ros.utilities import evaluate_parameters
+
+    from launch import LaunchContext
+
+    nodes = started(simulation="false", arm_controller="arm_controller", rviz="true")
+    ours = {node.node_executable: node for node in nodes}
+    assert "controller_node" not in ours
+    for name in ("feedforward_node", "marker_node"):
+        assert renamed(ours[name])["reference"] == "arm_controller/reference"
+    ghost = renamed(ours["robot_state_publisher"])
+    assert ghost["joint_states"] == "arm_controller/reference"
+    given = evaluate_parameters(LaunchContext(), ours["feedforward_node"]._Node__parameters)
+    assert given[-1] == {}
 
 
 def publishers(**arguments):
@@ -326,11 +288,8 @@ def publishers(**arguments):
 def test_the_robot_state_publisher_of_a_robot_is_not_doubled():
     reference = "reference_state_publisher"
     assert publishers(rviz="true") == [None, reference]
-    assert publishers(rviz="true", simulation="false") == [reference]
-    assert publishers(rviz="true", simulation="false", robot_state_publisher="true") == [
-        None,
-        reference,
-    ]
+    assert publishers(rviz="true", **REAL) == [reference]
+    assert publishers(rviz="true", **REAL, robot_state_publisher="true") == [None, reference]
     assert publishers(robot_state_publisher="true") == [None]
 
 
@@ -349,7 +308,7 @@ def test_the_motion_repeats_in_rviz_but_never_by_itself_on_a_real_arm():
     assert evaluated("trajectory_node", rviz="true")["repeat"] is True
     assert "repeat" not in evaluated("trajectory_node")
     assert "repeat" not in evaluated("trajectory_node", rviz="true", repeat="false")
-    real = {"simulation": "false", "motion": "excitation", "rviz": "true"}
+    real = {**REAL, "motion": "excitation", "rviz": "true"}
     assert "repeat" not in evaluated("trajectory_node", **real)
     assert evaluated("trajectory_node", **real, repeat="true")["repeat"] is True
 
@@ -369,7 +328,7 @@ def display(manager, name):
 
 def test_rviz_shows_the_robot_of_the_launch_from_a_distance_that_it_fits_in():
     for name, root, size in (("planar_2r", "base_link", 5.0), ("puma_gupta", "base_link", 2.6)):
-        _, manager = rviz(robot=name, simulation="false")
+        _, manager = rviz(robot=name, **REAL)
         assert manager["Global Options"]["Fixed Frame"] == root
         view = manager["Views"]["Current"]
         assert 0.8 * size < view["Distance"] < 1.5 * size  # m
@@ -428,7 +387,7 @@ def test_the_circle_of_a_publication_is_sent(launch):
     try:
         sent = peer.listen(JointTrajectory, "/joint_trajectory")
         # A robot whose fourth link no simulator takes
-        launch("robot:=puma_gupta", "simulation:=false", "motion:=circle", "standby:=false")
+        launch("robot:=puma_gupta", "simulation:=false", "motion:=circle", "arm_controller:=arm")
         wait_for(lambda: peer.node.count_subscribers("/joint_states"), "a node that wants states")
         names = list(read_urdf(find_robot("puma_gupta")).joint_names)
         zero = JointState(name=names, position=[0.0] * 6, velocity=[0.0] * 6)
@@ -481,7 +440,7 @@ def test_what_a_urdf_has_that_is_ignored_is_logged_once(launch, tmp_path):
     process = launch(f"robot:={path}", "motion:=none", "rate:=100")
     peer = Peer(launch.domain)
     try:
-        commands = peer.listen(JointState, "/effort_command_named")
+        commands = peer.listen(Float64MultiArray, "/effort_command")
         wait_for(lambda: len(commands) > 10, "commands")
     finally:
         peer.close()

@@ -279,18 +279,15 @@ class Controller:
             return False
         return bool(np.array_equal(self.commanded, np.clip(last, -self.limit, self.limit)))
 
-    def resume(self, *, anew: bool = False) -> bool:
+    def resume(self) -> bool:
         """Follow references after a stop or silence, once they are where the arm is.
-
-        Args:
-            anew: Whether another controller has commanded meanwhile.
 
         Returns:
             Whether there was anything to resume.
         """
         if not self._law.feedback:
             self._led_by_hand = True  # since a collision
-        return self._supervisor.resume(anew=anew)
+        return self._supervisor.resume()
 
     @property
     def status(self) -> Status:

@@ -32,8 +32,8 @@ class Settings:
         reference_timeout: Age at which references are stale.
         on_state_timeout: Reaction when states stop, one of `ON_STATE_TIMEOUT`: the arm is
             brought to rest and held by its model, or its efforts fade to zero.
-        blind_time: Further time without states after which commands end: brakes or a standby
-            controller must then hold the arm.
+        blind_time: Further time without states after which commands end: brakes must then hold the
+            arm.
         on_reference_timeout: Reaction when references stop, one of `ON_REFERENCE_TIMEOUT`: the arm
             comes to rest and is held, or only its gravity is compensated.
         resume_by_itself: Whether references are followed again as soon as messages return;

@@ -61,7 +61,7 @@ TABLE = (
     StatusRow(
         Status.SILENT,
         "no state for `state_timeout` and `blind_time` together",
-        "nothing is commanded: brakes, friction, or a stand-by that sees it, hold it",
+        "nothing is commanded: brakes or friction hold it",
     ),
     StatusRow(
         Status.BLIND, "no state for `state_timeout`", "to rest, then held, by the model alone"
@@ -343,9 +343,9 @@ class Supervisor:
         self.paused = self.halted = False
         self.references.forget()
 
-    def resume(self, *, anew: bool = False) -> bool:
+    def resume(self) -> bool:
         """Go on after a stop or after silence, once the reference is where the arm is."""
-        resumed = anew or self.paused or self.stopped_by is not None
+        resumed = self.paused or self.stopped_by is not None
         self.returning |= resumed
         self.stopped_by, self.paused = None, False
         return resumed

@@ -38,6 +38,9 @@ STOP_S = 1.0
 LATE_S = 10.0
 """Longest wait for the end of a motion after its time, s."""
 
+SILENT_S = 0.5
+"""Time without references after which no motion is desired, s."""
+
 WATCHED_S = 3.0
 """Time for which the arm is watched after each step, s."""
 
@@ -85,8 +88,9 @@ class Observer(Terminal):
         self._desired = JointReader("reference", names, ("position", "velocity"))
         node = self.node
         node.create_subscription(JointState, "joint_states", self._on_state, STATE_QOS)
-        node.create_subscription(JointState, "reference", self._desired.read, STATE_QOS)
+        node.create_subscription(JointState, "reference", self._on_reference, STATE_QOS)
         node.create_subscription(Float64MultiArray, "effort_command", self._on_command, STATE_QOS)
+        self._last_reference = -np.inf
         self._begin()
 
     def _begin(self) -> None:
@@ -100,6 +104,10 @@ class Observer(Terminal):
         if self._desired.complete:
             error = np.abs(self._state.position - self._desired.position).max()
             self._error = max(self._error, float(error))
+
+    def _on_reference(self, msg: JointState) -> None:
+        self._desired.read(msg)
+        self._last_reference = time.monotonic()
 
     def _on_command(self, _: Float64MultiArray) -> None:
         now = time.monotonic()
@@ -128,9 +136,10 @@ class Observer(Terminal):
         return self.rested() and bool(there)
 
     def rested(self) -> bool:
-        """Return whether measured and desired motion are at rest."""
-        moving = np.abs([self._state.velocity, self._desired.velocity])
-        return bool(moving.max() < AT_REST)
+        """Return whether the measured motion is at rest, and the desired one while there is one."""
+        silent = time.monotonic() - self._last_reference > SILENT_S
+        moving = self._state.velocity if silent else [self._state.velocity, self._desired.velocity]
+        return bool(np.abs(moving).max() < AT_REST)
 
     def step(
         self, name: str, act: Callable[[], None], *, ends_at: Array | None = None, seconds: float

@@ -9,17 +9,11 @@ import pytest
 from oracles import THOROUGH
 
 RUN = "sys.exit(main(sys.argv[1:]))"
-BRIEF = """
-from contextlib import suppress
-with suppress(ImportError):  # no node runs on these domains
-    from robot_dynamics.nodes.ros import arm_findings
-    arm_findings.DISCOVERY_S = 0.1
-"""
 
 
 def doctor(*words, before="", **environment):
     """Status and output of the verb in a process of its own."""
-    code = f"import sys\n{before}\n{BRIEF}\nfrom robot_dynamics.cli import main\n{RUN}"
+    code = f"import sys\n{before}\nfrom robot_dynamics.cli import main\n{RUN}"
     process = subprocess.run(
         [sys.executable, "-c", code, "doctor", *words],
         env={

@@ -21,7 +21,7 @@ LISTS = """
 
 
 @pytest.mark.thorough
-def test_an_arm_holds_moves_stops_and_survives_a_killed_controller(tmp_path, capsys):
+def test_an_arm_holds_moves_stops_and_is_held_after_its_feedforward_is_killed(tmp_path, capsys):
     motion, config = tmp_path / "mine.csv", tmp_path / "first_day.yaml"
     motion.write_text(MOTION)
     config.write_text(LISTS)
@@ -34,12 +34,12 @@ def test_an_arm_holds_moves_stops_and_survives_a_killed_controller(tmp_path, cap
         "hold",
         "motion",
         "stop in motion",
-        "kill -9 of controller_node in motion",
+        "kill -9 of feedforward_node in motion",
     ]
     assert all(step["fault"] == "" for step in steps.values())
-    # The motion turns at about 0.4 rad/s at most; the arm of a missing standby reaches 5 rad/s
+    # The motion turns at about 0.4 rad/s at most; an arm that nothing holds reaches 5 rad/s
     assert steps["motion"]["speed"] > 0.1
-    assert steps["kill -9 of controller_node in motion"]["speed"] < 1.0
+    assert steps["kill -9 of feedforward_node in motion"]["speed"] < 1.0
 
 
 @pytest.mark.parametrize(

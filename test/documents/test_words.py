@@ -22,7 +22,6 @@ OLD = {
     r"chores?\b": "timer",
     r"(in|out)lets?\b": "subscriber, publisher",
     r"Exchange\b": "intra-process transport",
-    r"duty\b|relie(f|ve)[sd]?\b|\bWatch\b": "hot standby, lease, takeover",
     r"lacking": "disturbance estimate",
     r"heard\b": "received",
     r"told\b": "reported",

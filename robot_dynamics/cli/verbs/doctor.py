@@ -1,4 +1,4 @@
-"""List what this machine lacks for ROS 2 and for real-time control, and what holds running arms.
+"""List what this machine lacks for ROS 2 and for real-time control.
 
 robot-dynamics doctor
 robot-dynamics doctor --realtime      status 1 as well where something for real time is missing
@@ -26,32 +26,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; 1 if something is missing that the nodes need."""
-    ros, arms = _ros_findings()
-    needed = [*ros, *cache_findings()]
+    needed = [*_ros_findings(), *cache_findings()]
     realtime = realtime_findings()
     if arguments.json:
-        print_json({"ros": needed, "arms": arms, "real_time": realtime})
+        print_json({"ros": needed, "real_time": realtime})
     else:
         _print("ROS 2", needed)
-        if arms:
-            _print("Arms (docs/hardware.md)", arms)
         _print("Real time (docs/realtime.md)", realtime)
     wanted = [*needed, *realtime] if arguments.realtime else needed
     return int(any(finding.missing for finding in wanted))
 
 
-def _ros_findings() -> tuple[list[Finding], list[Finding]]:
-    """Return the findings on the installation of ROS 2, and on the arms that nodes command."""
+def _ros_findings() -> list[Finding]:
+    """Return the findings on the installation of ROS 2."""
     try:
-        from robot_dynamics.nodes.ros.arm_findings import arm_findings  # noqa: PLC0415
         from robot_dynamics.nodes.ros.installation import ros_findings  # noqa: PLC0415
     except ModuleNotFoundError as error:
         remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
-        return [Finding("rclpy", f"no Python module '{error.name}'", remedy, missing=True)], []
+        return [Finding("rclpy", f"no Python module '{error.name}'", remedy, missing=True)]
     except ImportError as error:
         raise RobotDynamicsError(f"rclpy cannot be imported: {error}; repair ROS 2") from None
-    ros = ros_findings()
-    return ros, [] if any(finding.missing for finding in ros) else arm_findings()
+    return ros_findings()
 
 
 def _print(title: str, findings: Sequence[Finding]) -> None:

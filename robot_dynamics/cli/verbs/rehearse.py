@@ -1,10 +1,10 @@
-"""Rehearse the first day on a real arm in simulation: hold, a motion, a stop, a killed controller.
+"""Rehearse the first day on a real arm in simulation: hold, a motion, a stop, a killed node.
 
     robot-dynamics rehearse arm.urdf --config first_day.yaml --motion mine.csv
 
 The nodes run in processes of their own, as on a robot. The simulated robot is 10 % heavier than its
-model, and keeps the last command as a forward_command_controller does. The status is 1 if a step
-fails.
+model. In the last step feedforward_node is killed in motion, and the controller brings the arm to
+rest. The status is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -27,9 +27,6 @@ APPROACH_S = 5.0
 
 PRIORITY = 20
 """Real-time priority of the nodes, where the system allows it."""
-
-KEPT_S = 3600.0
-"""Time for which the simulated robot keeps its last command, s."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,10 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     try:
         from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
-        from robot_dynamics.nodes.ros.parameter_files import (  # noqa: PLC0415
-            check_config,
-            standby_file,
-        )
+        from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
     except ImportError as error:
         raise RobotDynamicsError(
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
@@ -67,18 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
     console = wide_console(stderr=arguments.json)
     robot = load_robot(arguments.robot)
     waypoints = read_trajectory(arguments.motion, robot.joint_names)
-    given, standby_given = [], []
+    given = []
     if arguments.config:
         if not Path(arguments.config).is_file():
             raise ArgumentError(f"--config {arguments.config}: no such file; give a parameter file")
         check_config("--config ", arguments.config)
         given = ["--params-file", arguments.config]
-        standby_given = ["--params-file", standby_file(arguments.config)]
     common = {"urdf_path": arguments.robot}
     paced = {"realtime_priority": PRIORITY} | ({"rate": arguments.rate} if arguments.rate else {})
     factor = 1.0 + arguments.mass_error / 100.0
     own = {
-        "simulator_node": {"command_timeout": KEPT_S, "mass_factor": factor},
+        "simulator_node": {"mass_factor": factor},
         "feedforward_node": {},
         "controller_node": {},
         "trajectory_node": {
@@ -98,15 +91,12 @@ def run(arguments: argparse.Namespace) -> int:
 
         console.print(f"{robot.name}, {robot.dof} joints, {factor:g} of its masses: hold")
         started = {node: start(node, [*info, *given], **own[node]) for node in own}
-        name = ["-r", "__node:=controller_node_standby"]
-        start("controller_node", [*info, *name, *standby_given], standby=True)
 
         def text() -> str:
             return Path(log.name).read_text(encoding="utf-8", errors="replace")
 
         try:
             arm.wait(lambda: arm.commanded, "command of controller_node")
-            arm.wait(lambda: "standing by" in text(), "standby that stands by")
             steps = [arm.step("hold", lambda: None, seconds=1.0)]
             moving, half = APPROACH_S + waypoints.duration, APPROACH_S + 0.3 * waypoints.duration
             console.print(f"the motion, {moving:.1f} s, three times: whole, stopped, killed")
@@ -128,9 +118,9 @@ def run(arguments: argparse.Namespace) -> int:
             def kill() -> None:
                 send()
                 arm.pause(half)
-                started["controller_node"].kill()
+                started["feedforward_node"].kill()
 
-            steps.append(arm.step("kill -9 of controller_node in motion", kill, seconds=2.0))
+            steps.append(arm.step("kill -9 of feedforward_node in motion", kill, seconds=2.0))
         except RobotDynamicsError as error:
             raise RobotDynamicsError(f"{error}\n{text()[-3000:]}") from None
     if arguments.json:

@@ -26,7 +26,6 @@ from robot_dynamics.control import (
     Status,
     effort_limits,
     gains_for,
-    position_error,
 )
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.rest import Rest
@@ -46,8 +45,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
-from robot_dynamics.nodes.controller.hand_control import HandControl, TaskParameters
-from robot_dynamics.nodes.controller.standby import Lease, Standby
+from robot_dynamics.nodes.controller.hand_control import HandControl
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.message_bytes import DirectReader
@@ -74,10 +72,6 @@ LONGEST_STOP_S = 3.0
 REST_CHECK_PERIOD_S = 0.01
 """Period of checking for rest, s."""
 
-RETURN_AFTER_S, AT_REST = 1.0, 0.02
-"""Time after a takeover, s, from which a controller may return by itself where arm and reference
-rest: largest speed and distance, rad/s and rad or m/s and m."""
-
 LAST_CYCLES_S = 1.0
 """Tolerated delay of the last cycles, s."""
 
@@ -102,10 +96,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     Attributes:
         arm: The model with its loads.
-        hand: Control of the hand; None in a standby controller, which only holds the joints.
+        hand: Control of the hand.
         tuning: Feedback that fits the sampling of the states.
-        standby: Monitors the commands of another controller; None in the primary controller.
-        lease: The right to command; None in a standby controller.
         output: Names of the commands in their order, and the actuators if they are commanded.
         saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: Number of cycles with a command.
@@ -142,14 +134,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
         )
         self._joints.bound(lambda: self.arm.rotor_inertia)
-        self.hand = None if parameters.standby else HandControl(self)
-        if self.hand is None:
-            self.group(TaskParameters, "task")  # unused: one file may serve both controllers
+        self.hand = HandControl(self)
         self._use_settings()
         self._prepare(parameters.mode, self.arm.base)
         self._in_use = self._wanted
-        task = None if self.hand is None else self.hand.task
-        self.controller = Controller(self.arm.at(monotonic()), self._settings, task)
+        self.controller = Controller(self.arm.at(monotonic()), self._settings, self.hand.task)
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
@@ -181,14 +170,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
         self.create_service(Trigger, "~/resume", self._on_resume)
-        self.standby = Standby(self, self.command.topic) if parameters.standby else None
-        self.lease = None if parameters.standby else Lease(self, self.command.topic)
         self.report = ControllerReport(self)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
         self.every(RETUNE_PERIOD_S, self.report.announce)
-        if self.hand is not None:
-            self.every(RETUNE_PERIOD_S, self.hand.report)
+        self.every(RETUNE_PERIOD_S, self.hand.report)
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
@@ -204,17 +190,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
-        self._inhibited_at = monotonic()
-        inputs = [*self.arm.inputs, self._reference_in]
-        if self.standby is not None:
-            self.standby.forget()
-            inputs += self.standby.inputs
-        if self.lease is not None:
-            self.lease.acquire()
-            inputs.append(self.lease.revocations)
-        if self.hand is not None:
-            inputs += self.hand.inputs
         self.report.begin()
+        inputs = [*self.arm.inputs, self._reference_in, *self.hand.inputs]
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
     def deactivate(self) -> None:
@@ -233,11 +210,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def _effort_at_rest(self) -> Array | None:
         """Wait for rest and return the effort that holds the arm without feedback, shape (n,).
 
-        None where this node does not move the arm, or does not receive its states.
+        None where no node receives the commands, or no states come.
         """
         states, controller, rest = self.states, self.controller, Rest(self.controller.limit)
         end = monotonic() + LONGEST_STOP_S
-        while self.active and states.complete and self.listened_to and not self.inhibited:
+        while self.active and states.complete and self.listened_to:
             now = monotonic()
             sees = controller.sees(now)  # else the model brings the arm to rest, for a while
             if controller.status is Status.SILENT or (now > end and not sees):
@@ -269,7 +246,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """Wait until the last effort, to which commands pass in a time, s, has been published."""
         end = monotonic() + seconds + LAST_CYCLES_S
         cycles = None
-        while not self.inhibited and monotonic() < end:
+        while monotonic() < end:
             if cycles is None and self.controller.ended:
                 cycles = self.cycles
             elif cycles is not None and self.cycles >= cycles + LAST_CYCLES:
@@ -317,7 +294,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         answered = self._answer(now)
         if self._unmeasured and now >= self._measure_at:
             self._measure_states(now, answered)
-        if answered and self.hand is not None:
+        if answered:
             self.hand.publish(now)
 
     def _answer(self, now: float) -> bool:
@@ -328,15 +305,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
             effort = self.states.effort
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
-        if self.standby is not None:
-            efforts = self.standby.take_over(now, self.controller.sees(now))
-            if efforts is not None:
-                self._take_over(efforts)
-        if self.inhibited:
-            if self.lease is not None:
-                self._return_to_rest(now, self.lease)
-            return False
-        self._inhibited_at = now
         command = self._command(now)
         status = self.controller.status
         if command is None:
@@ -349,8 +317,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
         self.command.publish(efforts)
-        if self.standby is not None:
-            self.standby.note(efforts)
         if self.named.subscriber_count:
             stamp = self.nanoseconds if status is Status.BLIND else self.states.stamp
             self.named.publish(JointValues.of_efforts(names, stamp, efforts))
@@ -368,40 +334,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             report.log_contact()
         return True
 
-    def _return_to_rest(self, now: float, lease: Lease) -> None:
-        """Acquire a new lease after a takeover if that moves nothing; else wait for `~/resume`."""
-        if now - self._inhibited_at < RETURN_AFTER_S or not self.controller.sees(now):
-            return
-        self._inhibited_at = now  # look again later
-        q, reference = self.states.position, self.reference
-        if self.hand is not None and now - self.hand.asked_at < RETURN_AFTER_S:
-            return
-        if self.controller.status in (Status.STOPPED, Status.PAUSED):
-            return
-        if np.abs(self.states.velocity).max() > AT_REST:
-            return
-        if reference.complete and not self.controller.in_task_space:
-            error = position_error(reference.position, q, self.arm.base.continuous)
-            if max(np.abs(reference.velocity).max(), np.abs(error).max()) > AT_REST:
-                return
-        self._fresh = True  # the first command holds the arm where it is
-        lease.acquire()
-        self.get_logger().info("lease acquired again: the arm rests where the reference does")
-
-    @property
-    def inhibited(self) -> bool:
-        """Return whether this node must not command because another one does."""
-        if self.lease is not None:
-            return self.lease.ended
-        return self.standby is not None and not self.standby.commanding
-
     @property
     def listened_to(self) -> bool:
         """Return whether a node receives commands: discovery may take seconds."""
-        count = self.command.subscriber_count
-        # A standby that leaves is counted until the next report
-        standbys = self.report.standbys if count >= self.report.counted else 0
-        return count > standbys or self.named.subscriber_count > 0
+        return self.command.subscriber_count > 0 or self.named.subscriber_count > 0
 
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""
@@ -411,14 +347,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
             reference = self._reference_at_state()
             self.controller.set_reference(reference, self._reference_at, finite=True)
         return self.controller.update(now)
-
-    def _take_over(self, efforts: Array) -> None:
-        """Start from the last efforts of the other controller, come to rest and hold."""
-        actuators = self.output[1]
-        tau = np.empty(len(efforts))
-        tau[self._order] = efforts if actuators is None else actuators.to_joints(efforts)
-        self.controller.activate(tau)
-        self.controller.halt()
 
     def _take_up_changes(self, now: float) -> None:
         """Apply changed parameters and loads; loads are ramped, other changes fade."""
@@ -435,7 +363,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     @property
     def _wanted(self) -> tuple[object, Settings, tuple[Task, TaskSettings] | None]:
         """Model, settings and controlled hand for the loop from the next cycle on."""
-        return self.arm.at, self._settings, None if self.hand is None else self.hand.wanted
+        return self.arm.at, self._settings, self.hand.wanted
 
     def _reference_at_state(self) -> ReferenceSegment:
         """Return the reference at the time of the state, with the latest feedforward.
@@ -481,7 +409,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
         check_model(value)
-        if self.configured and self.hand is not None and ALL_MODES[value.mode].in_task_space:
+        if self.configured and ALL_MODES[value.mode].in_task_space:
             self.hand.frame(value.mode)
 
     def changed(self, value: ControllerParameters) -> None:
@@ -495,8 +423,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def _prepare(self, mode: str, model: Model) -> None:
         """Compile a mode before the loop uses it."""
         ALL_MODES[mode].prepare(model)
-        if self.hand is not None:
-            self.hand.prepare(mode, model)
+        self.hand.prepare(mode, model)
 
     def _on_joint_changed(self, values: str) -> None:
         self.get_logger().info(values)
@@ -514,7 +441,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _retune(self) -> None:
         """Use feedback that fits the sampling of the states, and log it if it is reduced."""
-        self.report.count_standbys()
         new = self.tuning.retune(self.arm.base) if self.active else None
         if new is None:
             return
@@ -543,13 +469,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
     # -- the rest of the system, in the executor's thread -------------------------------------
 
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        revoked = self.lease is not None and self.lease.ended
-        resumed = self.controller.resume(anew=revoked)
+        resumed = self.controller.resume()
         if recovers := self.tuning.recover():
             self.get_logger().info("resumed: feedback is as before the joint oscillated")
-        if self.lease is not None and revoked:
-            self._fresh = True  # the first command holds the arm where it is
-            self.lease.acquire()
         response.success = resumed or bool(recovers)
         response.message = (
             "holding the position; a new trajectory moves the arm"

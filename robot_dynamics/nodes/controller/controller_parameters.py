@@ -22,7 +22,7 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
-from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
 from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
@@ -108,7 +108,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     blind_time: float = parameter(
         Settings.blind_time,
         "Time without joint_states, after state_timeout, at which commands end, s: brakes that "
-        "monitor the commands then close, and a standby that receives joint_states takes over",
+        "monitor the commands then close",
         low=1e-3,
         high=3600.0,
     )
@@ -126,20 +126,6 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         "Reaction to joint_states that are too slow or too late for the feedback: lower its "
         "bandwidth, or refuse references",
         one_of=(LOWER, REFUSE),
-    )
-    standby: bool = parameter(
-        False,
-        "Command nothing while another node commands effort_command; once that stops, bring the "
-        "arm to rest and hold it",
-        read_only=True,
-    )
-    standby_timeout: float = parameter(
-        0.0,
-        "Age of the last command of the other node at which the standby takes over, s; at least "
-        "three periods of joint_states; 0: three times the longest recent interval between "
-        "commands, from 0.03 to 0.05",
-        low=0.0,
-        high=10.0,
     )
     trust_measured_effort: bool = parameter(
         False, "Begin with the efforts of joint_states; only if these are in N m or N, not currents"
@@ -342,8 +328,6 @@ class JointParameters:
     ) -> Settings:
         """Return the present settings; a damper acts above these velocities, by joint."""
         shared = {name: getattr(parameters, name) for name in SHARED}
-        if parameters.standby and parameters.mode in TASK_MODES:
-            shared["mode"] = Settings.mode  # it only brings the joints to rest and holds them
         return Settings(
             **shared,
             effort_rate=self.limits("effort_rate"),

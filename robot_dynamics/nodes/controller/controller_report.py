@@ -14,14 +14,7 @@ from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.topics import (
-    DESCRIPTION_QOS,
-    UNKNOWN_NODE,
-    alone,
-    keepers_of,
-    other_publishers_of,
-    stands_by,
-)
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
@@ -40,17 +33,12 @@ AT_STOP = 0.01
 SATURATED_SHARE = 0.1
 """Share of saturated cycles since the last report from which a joint is reported."""
 
-NOTHING = "nothing"
-"""Controllers that stand by where there are none."""
-
 OF_HAND = {
     Status.SETTLING: "holding still for a moment before targets of the hand are followed",
     Status.TRACKING: "moving the hand to its target",
     Status.HOLDING: "holding the hand: no target asks for motion",
 }
 """Words for a status in the modes that control the hand."""
-
-LEASE_REVOKED = "lease revoked: a standby controller commands"
 
 
 class ControllerReport:
@@ -65,22 +53,15 @@ class ControllerReport:
         status: The last status reported.
         braked_by: The last joint reported as not moving.
         touched: Index of the last joint reported with a contact.
-        standbys: Number of standby controllers, which receive commands without applying them.
-        counted: Number of receivers of commands among which these are.
-        keepers: Receivers of commands that may keep the last one for ever.
         at_work: Whether the node is active or about to be.
     """
 
     def __init__(self, node: ControllerNode) -> None:
         self._node = node
-        self.standbys, self.counted, self.at_work = 0, 0, False
-        self.keepers: list[str] = []
-        self._counted: int | None = None  # subscribers of which all names are known
+        self.at_work = False
         self._others: frozenset[str] = frozenset()
-        self._stand_by: list[str] = []
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
-        # A standby controller reports on itself only once it commands
-        self._announced = None if node.standby is None else ""
+        self._announced: str | None = None
         self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
         self._warn_of_unlimited_joints()
@@ -111,12 +92,8 @@ class ControllerReport:
         """Reason for which the reference moves no joint; empty if it moves them or is about to."""
         node, status = self._node, self.status
         resume = f"call {node.get_name()}/resume"
-        if node.standby is not None:
-            return "holds the arm in place of another one" if node.standby.replacing else ""
         if not self.at_work:
             return "not active"
-        if node.lease is not None and node.lease.ended:
-            return f"{LEASE_REVOKED}; {resume}"
         if status is Status.STOPPED:
             return f"{self._stop}; {resume}"
         if status is Status.PAUSED:
@@ -253,12 +230,10 @@ class ControllerReport:
         cycles = zip(names, node.saturated.tolist(), strict=True)
         return {
             "mode": node.parameters.mode,
-            "status": self._doing,
-            "commands": self._commands,
-            "stands by": self._stand_by or NOTHING,
+            "status": self._words_for(self.status or Status.WAITING),
             "tracking error (rad or m)": error,
             **self._external(),
-            **({} if node.hand is None else node.hand.values()),
+            **node.hand.values(),
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,
@@ -280,28 +255,9 @@ class ControllerReport:
         J = node.arm.base.dynamics.jacobian(node.states.position, frame)
         return {**found, f"external wrench at {frame}": str(hand_wrench(J, effort))}
 
-    @property
-    def _commands(self) -> str:
-        """Name of the node that commands."""
-        node = self._node
-        return "another node" if node.inhibited or not self.at_work else node.get_name()
-
-    @property
-    def _doing(self) -> str:
-        standby = self._node.standby
-        if standby is not None and not standby.commanding:
-            return "standing by: another node commands"
-        if self._node.lease is not None and self._node.lease.ended:
-            return LEASE_REVOKED
-        return self._words_for(self.status or Status.WAITING)
-
     def faults(self) -> list[Fault]:
         """Return the present faults."""
         node, found = self._node, []
-        if node.standby is not None and node.standby.replacing:
-            found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
-        if node.lease is not None and node.lease.ended:
-            found.append(Fault(Level.ERROR, f"{LEASE_REVOKED}; call {node.get_name()}/resume"))
         if self.status in (Status.BLIND, Status.SILENT):
             found.append(Fault(Level.ERROR, self.status.value))
         if self.status is Status.STOPPED:
@@ -317,8 +273,6 @@ class ControllerReport:
             found.append(Fault(Level.WARN, contact))
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
-        if node.active and self.keepers and not (self._stand_by or node.inhibited):
-            found.append(Fault(Level.WARN, alone(self.keepers)))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         if node.refusal:
@@ -342,29 +296,11 @@ class ControllerReport:
         self._node.throttled_log.warn("saturation", line)
         return [Fault(Level.WARN, line)]
 
-    def count_standbys(self) -> None:
-        """Count the standby controllers if the number of subscribers changed; takes 0.5 ms."""
-        count = self._node.command.publisher.get_subscription_count()
-        if count == self._counted:
-            return
-        listeners = self._node.get_subscriptions_info_by_topic(self._node.command.topic)
-        names = [info.node_name for info in listeners]
-        standbys = sorted(filter(stands_by, names))
-        self.standbys, self.counted = len(standbys), count
-        if (standby := self._node.standby) is not None:
-            standby.rank = sum(name < self._node.get_name() for name in standbys)
-        self.keepers = keepers_of(names)
-        self._stand_by = standbys
-        self._counted = None if UNKNOWN_NODE in names else len(names)
-
     def look_for_others(self) -> None:
         """Warn once of nodes that publish commands to the same topics."""
         node = self._node
-        self._counted = None  # one subscriber may have replaced another
         topics = [node.command.topic, node.named.topic]
-        if node.standby is not None:
-            return
-        found = {name for name in other_publishers_of(node, topics) if not stands_by(name)}
+        found = set(other_publishers_of(node, topics))
         new = found - self._others
         if new:
             node.get_logger().warning(

@@ -241,7 +241,6 @@ class HandControl:
         wanted: The task of the hand and its settings from the next cycle on; None before the first
             mode in task space.
         inputs: Subscribers of the targets.
-        asked_at: Steady time of the last target, s.
     """
 
     def __init__(self, node: ControllerNode) -> None:
@@ -252,7 +251,7 @@ class HandControl:
         fitting = node.tuning.at_rate(node.arm.base)
         self._at_rate = {name: getattr(fitting, name) for name in ("bandwidth", "fastest")}
         self.declared = node.group(TaskParameters, "task", check=self._check, changed=self._changed)
-        self.asked_at = self._due = 0.0
+        self._due = 0.0
         self.inputs = [
             node.create_loop_subscriber(kind, topic, callback, COMMAND_QOS, period=TAKE_PERIOD_S)
             for kind, topic, callback in (
@@ -335,7 +334,7 @@ class HandControl:
             self.frame(self._mode, value)
 
     def _changed(self, value: TaskParameters) -> None:
-        if self._in_use and not self._node.parameters.standby:
+        if self._in_use:
             self.prepare(self._mode, self._node.controller.model)
 
     # -- targets, in the loop -------------------------------------------------------------------
@@ -354,9 +353,6 @@ class HandControl:
                 f"{topic} is ignored: mode '{mode}' controls the joints; set the parameter mode "
                 f"to {' or '.join(TASK_MODES)}"
             )
-        self.asked_at = now
-        if node.inhibited:
-            raise ArgumentError(f"{topic} is ignored: another controller commands the arm")
         if not self._has_one_publisher(task, topic):
             raise ArgumentError(self._contested.get(topic, f"{topic} has several publishers"))
         if not node.controller.sees(now):

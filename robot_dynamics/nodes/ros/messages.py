@@ -20,24 +20,6 @@ from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Plac
 from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import points_of
 
-LEASE, REVOKED_LEASE = "lease", "revoked_lease"
-"""Topics below that of the commands: a lease that begins or ends, and the one that is revoked."""
-
-STANDBY_PREFIX = "standby:"
-"""Beginning of the lease names of standby controllers; no node name has a colon."""
-
-
-def read_lease(announcement: str) -> tuple[str, bool]:
-    """Return the name of the node that announces a lease, and whether it holds one.
-
-    Args:
-        announcement: Name of the node, with the prefix of a standby controller; behind a space an
-            identifier of the lease, if the node holds one.
-    """
-    owner, _, identifier = announcement.partition(" ")
-    return owner.removeprefix(STANDBY_PREFIX), bool(identifier)
-
-
 COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in the order of `joints`, as in ros2_control; and with names and the stamp of the
 answered state, which our own nodes prefer."""

@@ -1,4 +1,4 @@
-"""Parameter files: checked before any node starts, copied for a standby, written for a process."""
+"""Parameter files: checked before any node starts, and written for a process."""
 
 from __future__ import annotations
 
@@ -44,34 +44,6 @@ def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
     """Write parameters by node to a file, as launch gives a process only one set."""
     tree = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
     return temporary_file(yaml.safe_dump(tree))
-
-
-def standby_file(config: str) -> str:
-    """Copy the parameters of controller_node to its standby in a new file; return its path.
-
-    Numbers stay the text that they are: rcl and PyYAML differ in what they read as a number.
-    """
-
-    def copied(node: yaml.Node) -> yaml.Node:
-        if isinstance(node, yaml.MappingNode):
-            pairs = [
-                (yaml.ScalarNode(key.tag, name, style=key.style), copied(value))
-                for key, value in node.value
-                for name in standby_names(key.value)
-            ]
-            return yaml.MappingNode(node.tag, pairs, flow_style=node.flow_style)
-        if isinstance(node, yaml.SequenceNode):
-            items = [copied(item) for item in node.value]
-            return yaml.SequenceNode(node.tag, items, flow_style=node.flow_style)
-        return yaml.ScalarNode(node.tag, node.value, style=node.style)
-
-    tree = yaml.compose(Path(config).read_text(encoding="utf-8"), yaml.SafeLoader)
-    return temporary_file(yaml.serialize(copied(tree)) if tree else "")
-
-
-def standby_names(name: str) -> list[str]:
-    """Return the names under which the parameters of a node are written for its standby too."""
-    return [name, *([f"{name}_standby"] if name.endswith("controller_node") else [])]
 
 
 def keep_temporary_files_together() -> None:

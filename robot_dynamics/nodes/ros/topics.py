@@ -90,29 +90,6 @@ def followers_of(node: Node, topic: str, answer: str) -> list[str]:
     return sorted(set(subscribers_of(node, topic)).intersection(publishers_of(node, [answer])))
 
 
-ONLOOKERS = ("monitor_node", "recorder_node", "run_collector", "viewer_node", UNKNOWN_NODE)
-"""Nodes that receive commands without obeying them."""
-
-
-def stands_by(name: str) -> bool:
-    """Return whether a node, by its name, is a controller that commands only when no other does."""
-    return name.endswith("_standby")
-
-
-def keepers_of(receivers: Iterable[str]) -> list[str]:
-    """Return the receivers of commands, by name, that may keep the last one for ever.
-
-    That is none where simulator_node receives them, whose brakes close.
-    """
-    names = {name for name in receivers if not stands_by(name) and name not in ONLOOKERS}
-    return [] if "simulator_node" in names else sorted(names)
-
-
-def alone(keepers: Iterable[str]) -> str:
-    """Return the fault that nothing stands by."""
-    return f"nothing stands by: without commands, {', '.join(keepers)} may keep the last one"
-
-
 def _names(endpoints: Iterable[Any]) -> list[str]:
     """Return the fully qualified nodes of endpoints, without undiscovered ones."""
     return [

@@ -1,7 +1,6 @@
-"""The hand under controller_node and simulator_node: targets, refused ones and takeover."""
+"""The hand under controller_node and simulator_node: targets and refused ones."""
 
 import math
-import signal
 import time
 
 import numpy as np
@@ -78,9 +77,9 @@ class Arm:
         for topic, target in self.targets.items():
             wait_for(target.get_subscription_count, f"a subscriber of {topic}")
 
-    def launch(self, part, name, parameters, arguments=()):
+    def launch(self, part, name, parameters):
         """Start and return a process, the next one of its part in the system."""
-        self.processes[part] = self._start(name, parameters, arguments)
+        self.processes[part] = self._start(name, parameters)
         return self.processes[part]
 
     @property
@@ -433,31 +432,3 @@ def test_an_unreachable_pose_stretches_the_arm_with_one_line(arm):
     assert np.ptp(tau[-100:], axis=0).max() < 2.0  # N m: no shaking
     assert arm.node.log[begin:].count("out of reach") == 1
     arm.reaches(start, within=0.02)
-
-
-@pytest.mark.thorough
-def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(arm):
-    """The last test of this module: it ends the controller."""
-    options = {**CONTROL, "standby": True, "standby_timeout": 0.5}
-    standby = arm.launch("standby", NODE, options, ["-r", "__node:=controller_standby"])
-    standby.wait_for_log("standing by: another node commands")
-    assert "ignores parameters" not in standby.log
-    start = arm.rests()
-    goal = Pose(start.rotation, start.translation + [0.0, 0.2, 0.0])
-
-    def moves():  # targets are given up while a busy machine keeps the controller waiting
-        arm.aim(goal)
-        return np.abs(arm.states[-1].velocity).max() > 0.1
-
-    wait_for(moves, "motion")
-    arm.node.send(signal.SIGKILL)
-    standby.wait_for_log("taken over: the arm comes to rest and is held")
-    wait_for(lambda: np.abs(arm.states[-1].velocity).max() < 0.01, "rest")
-    q, count = np.array(arm.states[-1].position), len(arm.states)
-    wait_for(lambda: len(arm.states) > count + RATE, "a second of states")
-    assert np.abs(np.array(arm.states[-1].position) - q).max() < 0.02
-    arm.aim(goal)  # the stand-by holds the joints and ignores it
-    arm.launch("controller", NODE, CONTROL)
-    standby.wait_for_log("is commanded again; standing by")
-    assert np.abs(np.array(arm.states[-1].position) - q).max() < 0.05
-    arm.reaches(start)
