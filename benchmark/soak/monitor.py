@@ -19,7 +19,9 @@ from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
 
 
 class Monitor:
-    """Looks at every command, reference and state, without keeping them.
+    """Looks at every reference and state, without keeping them.
+
+    Efforts are those of the states: they acted at the stamp.
 
     Args:
         node: Node of this process.
@@ -27,8 +29,8 @@ class Monitor:
         moved: Joints that trajectories name.
         report: Where counts go.
         effort_rate: Largest change of effort that the controller allows, N m/s.
-        slack: Least time between two commands for that rate, s: they carry the stamps of states,
-            which may arrive late and close together.
+        slack: Least time between two commands for that rate, s: they may arrive late and close
+            together.
     """
 
     def __init__(
@@ -53,7 +55,6 @@ class Monitor:
         subscriptions = [
             node.create_subscription(kind, topic, callback, deep, callback_group=group)
             for kind, topic, callback in (
-                (JointState, "effort_command_named", self._on_command),
                 (JointState, "reference", self._on_reference),
                 (JointState, "joint_states", self._on_state),
                 (JointTrajectory, "joint_trajectory_with_effort", self._on_filled),
@@ -74,20 +75,16 @@ class Monitor:
         if len(self.faults) < 20:
             self.faults.append(text)
 
-    def _on_command(self, msg: Any) -> None:
-        t, tau = _seconds(msg), np.array(msg.effort)
+    def _look_at_effort(self, t: float, tau: np.ndarray) -> None:
+        """Look at the efforts that drive the arm, shape (n,), N m, at time t, s."""
         self.report.commands += 1
         if not np.isfinite(tau).all():
             self._fault(f"effort_command at {t:.3f} s is not finite: {tau}")
-        if self._commands and t == self._commands[-1][0]:
-            # Answers the same state again, as no other came: that it came later shows in the next
-            self._commands = (*self._commands[:-1], (t, tau))
-            return
         if len(self._commands) == 2:
             (t_0, tau_0), (t_1, tau_1) = self._commands
             self.report.silence = max(self.report.silence, t - t_1)
-            # A command whose stamp is too late makes the next step look fast; over two steps only
-            # a real one is
+            # A command that is late makes the next step look fast; over two steps only a real one
+            # is
             step, over = np.abs(tau_1 - tau_0), np.abs(tau - tau_0)
             gaps = max(t_1 - t_0, 0.0), max(t - t_0, 0.0)
             rate = np.minimum(step / (gaps[0] + self._slack), over / (gaps[1] + self._slack))
@@ -108,8 +105,11 @@ class Monitor:
             sent.compare(t, q[self._moved])
 
     def _on_state(self, msg: Any) -> None:
-        q = np.array([msg.position[msg.name.index(name)] for name in self._joints])
+        columns = [msg.name.index(name) for name in self._joints]
+        q, tau = np.array(msg.position)[columns], np.array(msg.effort)[columns]
         self.position = q
+        if tau.any():  # brakes hold the arm otherwise
+            self._look_at_effort(_seconds(msg), tau)
         if abs(_seconds(msg) - self._reference_time) < 0.05:
             error = float(np.abs(q - self._reference).max())
             self.report.farthest = max(self.report.farthest, error)

@@ -23,10 +23,10 @@ class SoakReport:
         accepted: Number that came back with efforts.
         payloads: Number of changes of the load.
         modes: Number of changes of the control mode.
-        commands: Number of commands seen.
-        fastest: Largest change of effort between two commands, N m/s.
-        largest_step: Largest change of effort between two commands, N m.
-        silence: Longest time between two commands, s.
+        commands: Number of states that commands drove.
+        fastest: Largest change of effort between two of them, N m/s.
+        largest_step: Largest change of effort between two of them, N m.
+        silence: Longest time between two of them, s.
         farthest: Largest tracking error, rad.
         memory: Resident memory of each node, MiB, as seconds and values.
         load: Load average at the end.
@@ -63,9 +63,9 @@ class SoakReport:
             f"{self.trajectories} trajectories, {self.replaced} replaced on the way, "
             f"{self.accepted} came back with efforts",
             f"{self.payloads} payloads, {self.modes} changes of mode",
-            f"{self.commands} commands: effort changed by at most {self.largest_step:.2f} N m and "
-            f"{self.fastest:.0f} N m/s (limit {self.effort_rate:.0f}); the longest silence was "
-            f"{1e3 * self.silence:.0f} ms",
+            f"{self.commands} commanded states: effort changed by at most "
+            f"{self.largest_step:.2f} N m and {self.fastest:.0f} N m/s "
+            f"(limit {self.effort_rate:.0f}); the longest silence was {1e3 * self.silence:.0f} ms",
             f"tracking error at most {self.farthest:.3f} rad, with loads that the robot does not "
             "carry and in modes without feedforward",
         ]

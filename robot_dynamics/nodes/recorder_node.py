@@ -47,7 +47,6 @@ TOPICS: tuple[tuple[str, type], ...] = (
     ("joint_states", JointState),
     ("reference", JointState),
     ("effort_command", Float64MultiArray),
-    ("effort_command_named", JointState),
     ("joint_trajectory", JointTrajectory),
     ("joint_trajectory_with_effort", JointTrajectory),
     ("payload", InertiaStamped),

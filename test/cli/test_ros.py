@@ -52,7 +52,7 @@ def test_a_relative_goal_starts_where_the_joints_are(nodes, ros):
 
 
 def test_echo_prints_efforts_by_joint(nodes, ros):
-    status, text = ros("echo", "effort_command_named", "--count", "1")
+    status, text = ros("echo", "external_effort", "--count", "1")
     assert status == 0
     assert [line.split()[:2] for line in text.splitlines()[:2]] == [
         ["joint_1", "effort"],

@@ -14,7 +14,7 @@ class ArmSystem:
     Args:
         start: Starts a node: see the fixture of that name.
         peer: Listens to joint_states, reference and, unless `commands` is false, to
-            effort_command_named.
+            effort_command.
         common: Parameters of all three.
         own: Further parameters by node: simulator, feedforward, controller.
         remapped: Arguments by node, such as ["-r", "joint_states:=measured"].
@@ -25,12 +25,13 @@ class ArmSystem:
 
     def __init__(self, start, peer, common, own=(), remapped=(), commands=True):
         from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
 
         self._start, self._peer = start, peer
         self._common, self._own, self._remapped = common, dict(own), dict(remapped)
         self.states = peer.listen(JointState, "joint_states", 1000)
         self.references = peer.listen(JointState, "reference", 1000)
-        self.commands = peer.listen(JointState, "effort_command_named", 1000) if commands else None
+        self.commands = peer.listen(Float64MultiArray, "effort_command", 1000) if commands else None
         self.processes = {}
         for name in self.NODES:
             self.launch(name)
@@ -64,7 +65,7 @@ class ArmSystem:
         self.processes["controller"].wait_for_log("tracking the reference")
         wait_for(lambda: self.states and any(self.states[-1].effort), "a command that is obeyed")
         wait_for(lambda: self.references, "references")
-        wait_for(lambda: self.commands is None or self.commands, "named commands")
+        wait_for(lambda: self.commands is None or self.commands, "commands")
 
     def send(self, names, *points, stamp=None, velocity=True):
         """Publish a trajectory of (time, positions), at rest at every point by default."""
@@ -147,6 +148,11 @@ def series(messages, field):
     messages = list(messages)  # to which more may be added meanwhile
     stamps = [nanoseconds(msg.header.stamp) * 1e-9 for msg in messages]
     return np.array(stamps), np.array([getattr(msg, field) for msg in messages])
+
+
+def efforts(commands):
+    """Efforts of commands, shape (N, n)."""
+    return np.array([msg.data for msg in list(commands)])
 
 
 def fastest_effort(states, slack):

@@ -10,8 +10,3 @@ def joint_state_msg(names, position, velocity, effort, stamp):
     msg = JointState(header=Header(stamp=stamp), name=list(names))
     msg.position, msg.velocity, msg.effort = values
     return msg
-
-
-def named_effort_msg(names, tau, stamp):
-    """Efforts, shape (n,), as a command that says which joints and which states."""
-    return JointState(header=Header(stamp=stamp), name=list(names), effort=tau.tolist())

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from node_process import run_node
 from ros_system import NODES as IMPORTED
@@ -114,7 +114,7 @@ def test_two_robots_live_in_one_process_each_in_its_namespace(domain, peer):
     )
     try:
         received = {
-            name: peer.listen(JointState, f"/{name}/effort_command_named")
+            name: peer.listen(Float64MultiArray, f"/{name}/effort_command")
             for name in ("left", "right")
         }
         wait_for(lambda: all(received.values()), "commands in both namespaces")

@@ -191,7 +191,7 @@ def _check_unused(domain: int) -> None:
     from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
 
     with terminal(domain=domain) as ros:
-        if found := ros.nodes_on("effort_command", "effort_command_named", "joint_states"):
+        if found := ros.nodes_on("effort_command", "joint_states"):
             raise RobotDynamicsError(
                 f"{', '.join(found)} uses the topics of the demo in ROS_DOMAIN_ID {domain}; unset "
                 "ROS_DOMAIN_ID, or give a free one by --domain"

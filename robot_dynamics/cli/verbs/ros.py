@@ -2,7 +2,7 @@
 
     robot-dynamics ros move joint_1=0.8,joint_2=-0.5 --time 2   send a goal
     robot-dynamics ros move joint_1=0.1 --relative              the same from where the joint is
-    robot-dynamics ros echo effort_command_named --count 1      what is commanded
+    robot-dynamics ros echo effort_command --count 1            what is commanded
     robot-dynamics ros mode pd_gravity                          another control mode
     robot-dynamics ros payload 1.2 --com 0,0,0.05               report a load
     robot-dynamics ros nudge arm.urdf joint_2                   does it move in the right direction

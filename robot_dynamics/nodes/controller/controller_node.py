@@ -52,7 +52,6 @@ from robot_dynamics.nodes.ros.message_bytes import DirectReader
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     EXTERNAL_TOPIC,
-    NAMED_TOPIC,
     THRESHOLD_TOPIC,
     StampCheck,
 )
@@ -145,7 +144,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.output = self._output_of(self.robot)
         self._places = run_of(self._order.tolist(), len(names))
         self.command = self.create_loop_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
-        self.named = self.create_loop_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
         self.external, self.thresholds = (
             self.create_loop_publisher(JointState, topic, OUTPUT_QOS)
             for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
@@ -312,14 +310,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self.report.log(status)
             self.report.remind(now)
             return False
-        names, actuators = self.output
+        actuators = self.output[1]
         efforts = command.tau if self._places is ALL else command.tau[self._places]
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
         self.command.publish(efforts)
-        if self.named.subscriber_count:
-            stamp = self.nanoseconds if status is Status.BLIND else self.states.stamp
-            self.named.publish(JointValues.of_efforts(names, stamp, efforts))
         self.saturated += command.cut
         self.cycles += 1
         report = self.report
@@ -337,7 +332,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     @property
     def listened_to(self) -> bool:
         """Return whether a node receives commands: discovery may take seconds."""
-        return self.command.subscriber_count > 0 or self.named.subscriber_count > 0
+        return self.command.subscriber_count > 0
 
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""

@@ -297,10 +297,9 @@ class ControllerReport:
         return [Fault(Level.WARN, line)]
 
     def look_for_others(self) -> None:
-        """Warn once of nodes that publish commands to the same topics."""
+        """Warn once of nodes that publish commands to the same topic."""
         node = self._node
-        topics = [node.command.topic, node.named.topic]
-        found = set(other_publishers_of(node, topics))
+        found = set(other_publishers_of(node, [node.command.topic]))
         new = found - self._others
         if new:
             node.get_logger().warning(

@@ -20,9 +20,8 @@ from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Plac
 from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import points_of
 
-COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
-"""Efforts in the order of `joints`, as in ros2_control; and with names and the stamp of the
-answered state, which our own nodes prefer."""
+COMMAND_TOPIC = "effort_command"
+"""Efforts in the order of `joints`, as in ros2_control."""
 
 EXTERNAL_TOPIC = "external_effort"
 THRESHOLD_TOPIC = f"{EXTERNAL_TOPIC}/threshold"
@@ -235,11 +234,6 @@ class StampCheck:
                 "their arrival"
             )
         return 0 if self._count >= STUCK else stamp
-
-
-def stamp_of(msg: JointState | JointValues) -> int:
-    """Return the stamp of joint values, ns."""
-    return msg.stamp if isinstance(msg, JointValues) else nanoseconds(msg.header.stamp)
 
 
 def not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:

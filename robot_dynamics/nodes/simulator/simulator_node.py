@@ -2,14 +2,13 @@
 
 Until the first command, and whenever commands stop, brakes hold the joints.
 
-Commands are plain efforts in the order of `joints`, or named and stamped. While named commands
-arrive, the plain ones, which are the same, are not read.
+Commands are efforts in the order of `joints`.
 
 A wrench on the topic `wrench`, which the tool exerts on its surroundings, acts back on the joints.
 
 The simulation follows the clock or keeps its own time. With `publish_clock` other nodes use
-simulated time, which may be faster or slower than real time. With `lockstep` it waits for the
-answer to every state, so that runs repeat exactly.
+simulated time, which may be faster or slower than real time. With `lockstep` every command moves
+the robot by one cycle, so that runs under equal commands repeat exactly.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from rclpy.clock import ClockType, ROSClock
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.control import Actuators
@@ -35,12 +35,17 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad, imu_msg
-from robot_dynamics.nodes.ros.messages import time_msg
-from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, time_msg
+from robot_dynamics.nodes.ros.topics import (
+    COMMAND_QOS,
+    LOCKSTEP_QOS,
+    OUTPUT_QOS,
+    publishers_of,
+)
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.nodes.simulator.command_input import CommandInput, ConflictingPublishers
+from robot_dynamics.nodes.simulator.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
     SimulatedTime,
@@ -120,7 +125,11 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._pushed = np.zeros(robot.dof)
         self.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
         self._commands = Commands(robot, self._order, self._actuators(robot))
-        self._input = CommandInput(self, self._commands, lambda: self._time.ns, self._on_command)
+        # In lockstep every command is a cycle, and a lost one would stop everything
+        qos = LOCKSTEP_QOS if parameters.lockstep else COMMAND_QOS
+        self._input = self.create_loop_subscriber(
+            Float64MultiArray, COMMAND_TOPIC, self._on_command, qos
+        )
         self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)
         moving = self.plant.base is not None
         self._imu = self.create_publisher(Imu, "imu", OUTPUT_QOS) if moving else None
@@ -142,16 +151,16 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: brakes hold the joints until the first command."""
-        self._input.forget()
-        self._input.discard_waiting()
+        self._commands.forget()
+        self._input.discard()
         self._last_state = None
         self.actuation, self._opening_since = Actuation.HELD, None
         self.plant.reset(self.plant.q, time=self.plant.time)
         if self.parameters.lockstep:
-            self.start_task(self.tick, trigger=(self._input.named, self._input.plain))
+            self.start_task(self.tick, trigger=self._input)
         else:
             rate = self.parameters.rate * self.parameters.real_time_factor
-            self.start_task(self.tick, rate, inputs=[self._input.named])
+            self.start_task(self.tick, rate, inputs=[self._input])
 
     def shut_down(self) -> None:
         """See `ManagedNode.shut_down`: Ctrl-C ends all nodes, and a controller stops the arm."""
@@ -195,7 +204,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._swap()
         parameters, now = self.parameters, monotonic()
         if not parameters.lockstep:
-            self._input.take_plain(now, parameters.command_timeout)
             self._update_actuation(now, parameters)
             self._cycle()
         elif self._last_state is None:
@@ -282,7 +290,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                 self._publish_clock()
                 return
             rows, stamp = np.array(reading[:3]), int(reading.time)
-        self._input.pairing.published = stamp
         if self._mimic is not None:
             leader, factor, offset = self._mimic
             rows = rows[:, leader] * factor + offset
@@ -306,10 +313,14 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     # -- commands, in the loop's thread -------------------------------------------------------
 
-    def _on_command(self) -> None:
-        """Simulate one cycle per command in lockstep."""
-        if not self._paused:
-            self._input.pairing.answered()
+    def _on_command(self, efforts: Array) -> None:
+        """Store a command; in lockstep it moves the robot by one cycle."""
+        try:
+            self._commands.read(efforts, monotonic())
+        except RobotDynamicsError as error:
+            self.throttled_log.warn(COMMAND_TOPIC, error)
+            return
+        if self.parameters.lockstep and not self._paused:
             self._swap()
             self.actuation = Actuation.COMMANDED
             self._cycle()
@@ -341,7 +352,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         age = None if commands.at is None else monotonic() - commands.at
         return {
             "joints": self.actuation.value,
-            "commands": commands.form.value,
             "actuator_space": parameters.actuator_space,
             "order of effort_command": commands.names,
             "paused": self._paused,
@@ -349,7 +359,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "simulated time (s)": f"{self._time.ns / NS_PER_S:.3f}",
             "real_time_factor": parameters.real_time_factor,
             "lockstep": parameters.lockstep,
-            "states answered twice": self._input.pairing.twice,
             "gravity": gravity_text(self.plant),
             "effort cut at the limit": [*compress(self.robot.joint_names, self.plant.saturated)],
             "joint_states lost on purpose": self._dropped,
@@ -369,8 +378,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
         if self._paused:
             faults.append(Fault(Level.WARN, "paused"))
-        topics = [subscriber.topic for subscriber in (self._input.plain, self._input.named)]
-        publishers = publishers_of(self, topics)
+        publishers = publishers_of(self, [self._input.topic])
         if len(publishers) > 1:
             text = f"{len(publishers)} publishers of effort_command; leave only one"
             faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
@@ -397,7 +405,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _place_at_start(self) -> None:
         self.plant.reset(self._start)
         self._sensor = Sensor(self._sensor.imperfections)
-        self._input.forget()
+        self._commands.forget()
         self.actuation, self._opening_since = Actuation.HELD, None
         self._last_state = None
 

@@ -8,6 +8,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from arm_system import series
@@ -91,7 +92,6 @@ FOLLOW = {
 }
 PATIENT = {"mode": "impedance", "state_timeout": 30.0, "reference_timeout": 30.0}
 NODES = ("feedforward_node", "controller_node")
-OUTPUTS = {"feedforward_node": "reference", "controller_node": "effort_command_named"}
 APART = ["-r", "reference:=asked", "-r", "reference/unfollowed:=asked/unfollowed"]
 SLACK_S = 0.3  # between stamp and cycle on a busy machine; a step would be as a second of the ramp
 
@@ -105,7 +105,8 @@ class Arm:
             peer.node.create_publisher(JointState, topic, 1) for topic in ("joint_states", "asked")
         ]
         self._trajectories = peer.node.create_publisher(JointTrajectory, "joint_trajectory", 10)
-        self.efforts = {name: peer.listen(JointState, OUTPUTS[name], 1000) for name in NODES}
+        self.efforts = {NODES[0]: peer.listen(JointState, "reference", 1000), NODES[1]: []}
+        peer.node.create_subscription(Float64MultiArray, "effort_command", self._on_command, 1000)
         peer.node.create_timer(0.02, self._publish)
 
     def _publish(self):
@@ -113,6 +114,12 @@ class Arm:
         msg.effort, msg.header.stamp = [1.0, 1.0], self._peer.node.get_clock().now().to_msg()
         for output in self._outputs:
             output.publish(msg)
+
+    def _on_command(self, msg):
+        """Keep a command with the time of its arrival."""
+        command = JointState(effort=msg.data)
+        command.header.stamp = self._peer.node.get_clock().now().to_msg()
+        self.efforts[NODES[1]].append(command)
 
     def friction(self, name):
         """Effort of a node beyond gravity where the arm is, shape (n,), N m."""

@@ -10,7 +10,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from rosgraph_msgs.msg import Clock
 
-from arm_system import AT_REST, FAR, LIMITS, NAMES, RATE, START, series, shaken_arm
+from arm_system import AT_REST, FAR, LIMITS, NAMES, RATE, START, efforts, series, shaken_arm
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import time_msg
 from ros_system import PATIENCE, wait_for
@@ -86,7 +86,7 @@ def largest_step(messages):
 
 
 def largest_effort_step(messages):
-    return np.abs(np.diff(series(messages, "effort")[1], axis=0)).max()
+    return np.abs(np.diff(efforts(messages), axis=0)).max()
 
 
 def test_a_clock_that_jumps_back_ends_the_motion_and_says_so(arm, clock):
@@ -122,5 +122,5 @@ def test_while_the_arm_rests_a_jump_of_the_clock_is_not_felt(arm, clock):
         received = len(arm.states)
         wait_for(lambda received=received: len(arm.states) > received + RATE / 4, "joint_states")
     assert np.abs(series(arm.states[moved:], "position")[1] - START).max() < AT_REST
-    tau = series(arm.commands[commanded:], "effort")[1]
+    tau = efforts(arm.commands[commanded:])
     assert np.abs(tau - tau[0]).max() < 0.1

@@ -52,7 +52,7 @@ def holds(arm, urdf, q):
     gravity = Dynamics(read_urdf(urdf)).gravity(q)
     wait_for(
         lambda: (
-            np.abs(np.array(arm.commands[-1].effort) - gravity).max() < 0.05
+            np.abs(np.array(arm.commands[-1].data) - gravity).max() < 0.05
             and np.abs(np.array(arm.references[-1].effort) - gravity).max() < 0.05
         ),
         "the gravity torque of the robot",

@@ -19,6 +19,7 @@ from arm_system import (
     RATE,
     SLACK,
     START,
+    efforts,
     fastest_effort,
     series,
     shaken_arm,
@@ -178,7 +179,7 @@ def test_states_that_are_not_numbers_are_left_out_and_the_motion_goes_on(arm, re
     relay.change = lambda msg: msg
     arm.rests_at(FAR, AT_REST)
     assert count > 100
-    assert np.isfinite(series(arm.commands[commanded:], "effort")[1]).all()
+    assert np.isfinite(efforts(arm.commands[commanded:])).all()
     assert off_the_curve(arm.references[referred:], expected) < ON_THE_CURVE
     assert lines(controller, "joint_states: position of joint 'joint_2' is nan")
     for process in (controller, feedforward):  # two faults by turns, some hundred times

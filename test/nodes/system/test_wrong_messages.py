@@ -55,7 +55,6 @@ def right_messages(state):
     imu.linear_acceleration.z = 9.81
     return {
         "effort_command": effort_msg(effort),
-        "effort_command_named": JointState(header=state.header, name=NAMES, effort=state.effort),
         "joint_states": state,
         "reference": joint_state_msg(NAMES, START, np.zeros(2), effort, stamp),
         "joint_trajectory": trajectory,
@@ -182,7 +181,6 @@ def arm(running, peer):
     "topic",
     [
         "effort_command",
-        "effort_command_named",
         *(
             pytest.param(topic, marks=pytest.mark.thorough)
             for topic in ("reference", "joint_trajectory", "payload", "wrench", "imu")
@@ -240,7 +238,7 @@ def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
 @pytest.mark.parametrize(
     ("node", "topics"),
     [
-        ("simulator_node", ["effort_command", "effort_command_named"]),
+        ("simulator_node", ["effort_command"]),
         ("trajectory_node", ["joint_trajectory_with_effort"]),
         pytest.param(
             "feedforward_node",

@@ -1,4 +1,4 @@
-"""controller_node and simulator_node together: commands by name, and of actuators."""
+"""controller_node and simulator_node together: commands of actuators."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control import Status
-from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 RATE = 200.0
-CYCLE = round(NS_PER_S / RATE)
 START = [0.3, 0.4]
 COMMON = {"urdf_path": "planar_2r", "rate": RATE}
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -28,10 +24,6 @@ REMOTE = {"actuator_space": True, "actuator_coupling": "[1.0, 0.0, 1.0, 1.0]"}
 
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
-
-
-def stamp(msg):
-    return nanoseconds(msg.header.stamp)
 
 
 def values(reports, node, key):
@@ -46,80 +38,9 @@ def values(reports, node, key):
     }
 
 
-def test_a_command_carries_the_stamp_of_the_states_that_it_answers(start, peer, namespace):
-    arguments, name = namespace
-    commands = peer.listen(JointState, f"{name}/effort_command_named", 100)
-    start("controller_node", {**COMMON, "state_timeout": 10.0}, arguments)
-    states = peer.publisher(JointState, f"{name}/joint_states")
-    for second in range(1, 4):
-        msg = JointState(name=list(ROBOT.joint_names), position=START, velocity=[0.0, 0.0])
-        msg.header.stamp = time_msg(second * NS_PER_S + 123)
-
-        def answered(msg=msg):
-            states.publish(msg)
-            return commands and stamp(commands[-1]) == stamp(msg)
-
-        wait_for(answered, "the answer")
-    stamps = [stamp(msg) for msg in commands]
-    assert stamps == sorted(stamps)
-    assert set(stamps) <= {second * NS_PER_S + 123 for second in range(1, 4)}
-
-
-def test_a_command_that_answers_no_state_any_more_carries_the_time_of_its_own(
-    start, peer, namespace
-):
-    arguments, name = namespace
-    commands = peer.listen(JointState, f"{name}/effort_command_named", 100)
-    process = start("controller_node", {**COMMON, "state_timeout": 0.1}, arguments)
-    states = peer.publisher(JointState, f"{name}/joint_states")
-    msg = JointState(name=list(ROBOT.joint_names), position=START, velocity=[0.0, 0.0])
-    msg.header.stamp = time_msg(7 * NS_PER_S)
-    wait_for(lambda: states.publish(msg) or commands, "commands")
-    process.wait_for_log(Status.BLIND.value)
-    begin = peer.node.get_clock().now().nanoseconds
-    wait_for(lambda: stamp(commands[-1]) > begin, "a command of now")
-
-
-def test_in_lockstep_every_state_is_answered_once_by_the_command_with_its_stamp(
-    start, peer, namespace
-):
-    arguments, name = namespace
-    states = peer.listen(JointState, f"{name}/joint_states", 2000)
-    commands = peer.listen(JointState, f"{name}/effort_command_named", 2000)
-    reports = peer.listen(DiagnosticArray, "/diagnostics")
-    noise = {"position_noise": 1e-4, "velocity_noise": 1e-3}  # so that no two commands are alike
-    start(
-        "simulator_node",
-        {**COMMON, **noise, "lockstep": True, "initial_positions": str(START)},
-        arguments,
-    )
-    start("controller_node", {**COMMON, "state_timeout": 10.0, "fade": 0.0}, arguments)
-
-    def pairs():
-        """Commands that answer a state, and the effort of the state one cycle later."""
-        reported = {stamp(state): tuple(state.effort) for state in list(states)}
-        asked = {}
-        for command in list(commands):
-            asked.setdefault(stamp(command), set()).add(tuple(command.effort))
-        return [(asked[s], reported[s + CYCLE]) for s in asked if s + CYCLE in reported]
-
-    wait_for(lambda: len(pairs()) > 100, "commands and states")
-    node = f"{name}/simulator_node"
-    wait_for(
-        lambda: "effort_command_named, by name" in values(reports, node, "commands"),
-        "commands by name",
-    )
-    found = pairs()
-    assert len({effort for _, effort in found}) > 50  # noise makes each another
-    # A busy listener may miss the first of two answers; wrongly paired, hardly any would agree
-    assert np.mean([effort in answers for answers, effort in found]) > 0.9
-    assert values(reports, node, "effort_command_named: refused") == set()
-
-
 def test_the_command_of_actuators_does_the_work_of_the_joints(start, peer, namespace):
     arguments, name = namespace
     plain = peer.listen(Float64MultiArray, f"{name}/effort_command")
-    named = peer.listen(JointState, f"{name}/effort_command_named")
     reports = peer.listen(DiagnosticArray, "/diagnostics")
     process = start("controller_node", {**COMMON, **REMOTE, "state_timeout": 10.0}, arguments)
     states = peer.publisher(JointState, f"{name}/joint_states")
@@ -129,12 +50,10 @@ def test_the_command_of_actuators_does_the_work_of_the_joints(start, peer, names
     def holds():
         msg.header.stamp = peer.node.get_clock().now().to_msg()
         states.publish(msg)
-        return plain and named and np.abs(np.array(plain[-1].data) - f).max() < EXACT
+        return plain and np.abs(np.array(plain[-1].data) - f).max() < EXACT
 
     wait_for(holds, "gravity, at the motors")
-    wait_for(lambda: named[-1].effort.tolist() == plain[-1].data.tolist(), "the same by name")
     motors = ["joint_1_actuator", "joint_2_actuator"]
-    assert list(named[-1].name) == motors
     line = "commands are efforts of actuators, in the order joint_1_actuator, joint_2_actuator"
     assert line in process.log
     node = f"{name}/controller_node"
