@@ -7,6 +7,7 @@ after a mode switch, new gains or a missing message. The equations are those of 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +33,13 @@ from robot_dynamics.control.limits import (
 )
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.dead_reckoning import DeadReckoning
+from robot_dynamics.control.sampling.oscillation import OscillationDetector
 from robot_dynamics.control.setpoint import ReferenceSegment, Setpoint
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import (
     COLLISION,
     FAST_REFERENCE,
+    OSCILLATION,
     SATURATION,
     TRACKING_ERROR,
     Saturation,
@@ -54,7 +57,10 @@ from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.trajectory import State
 
 HELD = MODES["feedforward"]
-"""Law that holds an arm which was stopped in task space."""
+"""Law that holds an arm which was stopped in task space or because it oscillated."""
+
+SOFT = 0.5
+"""Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling."""
 
 UNLED = (Status.SILENT, Status.BLIND, Status.STOPPED, Status.PAUSED)
 """Statuses in which targets of the hand are given up, so that none moves the arm later."""
@@ -105,6 +111,8 @@ class Controller:
         self._setpoint = Setpoint(self.joint_names)
         self._dead_reckoning = DeadReckoning(robot.dof)
         self.contacts = CollisionMonitor(robot.dof)
+        self._oscillation, self._watched = OscillationDetector(robot.dof), False
+        self._soft: tuple[Model, Model] | None = None  # the present model, and the soft one of it
         self._measured: Measured | None = None
         self._measured_at = 0.0
         self._reference: ReferenceSegment | None = None
@@ -215,6 +223,7 @@ class Controller:
                 starts; by default the effort of gravity.
         """
         self._supervisor.reset()
+        self._watched = False
         self._dead_reckoning.forget()
         self.contacts.forget()
         self._last_effort: Array | None = None
@@ -323,19 +332,19 @@ class Controller:
             f"its limit of {limit:.3g} {rate}",
             COLLISION: f"joint '{name}' feels an external {value:.3g} {effort}, beyond its "
             f"threshold of {limit:.3g} {effort}",
+            OSCILLATION: f"joint '{name}' oscillates by {value:.2g} {rad} at {limit:.2g} Hz",
         }[stop.cause]
 
     @property
-    def stopped_by_reference(self) -> bool:
-        """Return whether a reference faster than its joint stopped the arm."""
+    def cause(self) -> str | None:
+        """Cause of the present stop, as in `status.Stop`, if the arm is stopped."""
         stop = self._supervisor.stopped_by
-        return stop is not None and stop.cause == FAST_REFERENCE
+        return None if stop is None else stop.cause
 
     @property
     def stopped_by_collision(self) -> bool:
         """Return whether a collision stopped the arm."""
-        stop = self._supervisor.stopped_by
-        return stop is not None and stop.cause == COLLISION
+        return self.cause == COLLISION
 
     @property
     def stopped_joint(self) -> int | None:
@@ -390,6 +399,7 @@ class Controller:
         supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
         if command.cut.any():
             self._watch_saturation(measured, command, dt, now)
+        self._watch_oscillation(measured, now)
         return command
 
     def _move_task(self, task: Task, now: float) -> None:
@@ -422,6 +432,23 @@ class Controller:
         i = self._saturation.joint(speed, min(max(dt, 0.0), self.settings.state_timeout), now)
         if i is not None and self._supervisor.stopped_by is None:
             self._supervisor.stopped_by = Stop(i, SATURATION, float(speed[i]), self.limit[i])
+
+    def _watch_oscillation(self, measured: Measured, now: float) -> None:
+        """Stop an arm that oscillates, also while it is stopped for another cause."""
+        if self.error is None or self.cause in (COLLISION, OSCILLATION):
+            self._watched = False
+            return
+        if not self._watched:
+            self._oscillation.forget(self._none)
+            self._watched = True
+        found = self._oscillation.detect(self.error, now)
+        if found is None:
+            return
+        supervisor = self._supervisor
+        supervisor.stopped_by = Stop(found.joint, OSCILLATION, found.size, found.frequency)
+        if supervisor.status is Status.STOPPED:  # another law holds it from now on
+            self._renew = True
+            self._go_on_from(State(measured.q, measured.qd, self._none), now)
 
     def _watch_contacts(self, measured: Measured, tau: Array) -> None:
         """Observe the external efforts since the last state, and react to a contact."""
@@ -471,9 +498,13 @@ class Controller:
     def _cycle(self, measured: Measured, state: Array, now: float) -> Cycle:
         """Evaluate the equations of the cycle in the present status; changes only `error`."""
         model, settings, status = self.model, self.settings, self._supervisor.status
+        if self.cause == OSCILLATION:
+            model = self._soft_model()
         dt, renew = now - self._last_time, self._renew
         began = now if renew else self._fade_began
-        duration = min(settings.fade, FADE_S) if self.stopped_by_collision else settings.fade
+        # The effort of an oscillation reverses many times in the usual fade
+        at_once = self.cause in (COLLISION, OSCILLATION)
+        duration = min(settings.fade, FADE_S) if at_once else settings.fade
         fade = 0.0 if now - began > duration else fade_share(now - began, duration)
         if (tau := self._last_effort) is not None or status is Status.BLIND:
             self.error = None
@@ -505,6 +536,15 @@ class Controller:
         )
         self.error = found[1] if law.feedback else None
         return found
+
+    def _soft_model(self) -> Model:
+        """Return the model that holds an arm which oscillated: other feedback would not end it."""
+        model = self.model
+        if self._soft is None or self._soft[0] is not model:
+            gains, bandwidth = replace(model.gains, ki=self._none), SOFT * model.bandwidth
+            soft = replace(model, coupled=True, gains=gains, bandwidth=bandwidth)
+            self._soft = model, soft
+        return self._soft[1]
 
     def _enter(self, status: Status, measured: Measured, last: CycleState, now: float) -> None:
         """Change the status without a jump of position or effort."""
@@ -572,6 +612,8 @@ class Controller:
         law = ALL_MODES[self.settings.mode]
         if self.stopped_by_collision and self.settings.collision.reaction == FLOAT:
             return FLOATING
+        if self.cause == OSCILLATION:
+            return HELD
         if law.in_task_space:  # a stopped arm is held joint by joint
             return HELD if self._supervisor.status is Status.STOPPED else law
         unled = self._supervisor.status is Status.HOLDING and self._reference is not None

@@ -69,8 +69,8 @@ TABLE = (
     StatusRow(
         Status.STOPPED,
         "a tracking error or a reference's velocity beyond its limit, unrequested motion at the "
-        "effort limit, or a collision, until `resume`",
-        "to rest, then held; or by `collision.reaction`",
+        "effort limit, an oscillation, or a collision, until `resume`",
+        "to rest, then held, after an oscillation softly; or by `collision.reaction`",
     ),
     StatusRow(
         Status.HOLDING,
@@ -172,11 +172,11 @@ class Stop(NamedTuple):
 
     Args:
         joint: Index of the joint.
-        cause: `TRACKING_ERROR`, `SATURATION`, `FAST_REFERENCE` or `COLLISION`.
-        value: Position error, difference from the desired velocity, velocity of the reference, or
-            external effort.
-        limit: Limit of the position error, of the effort or of the velocity, or threshold of the
-            external effort.
+        cause: `TRACKING_ERROR`, `SATURATION`, `FAST_REFERENCE`, `COLLISION` or `OSCILLATION`.
+        value: Position error, difference from the desired velocity, velocity of the reference,
+            external effort, or size of the oscillation.
+        limit: Limit of the position error, of the effort or of the velocity, threshold of the
+            external effort, or frequency of the oscillation, Hz.
     """
 
     joint: int
@@ -186,7 +186,7 @@ class Stop(NamedTuple):
 
 
 TRACKING_ERROR, SATURATION, FAST_REFERENCE = "tracking error", "saturation", "fast reference"
-COLLISION = "collision"
+COLLISION, OSCILLATION = "collision", "oscillation"
 
 
 WINDOW_S = 0.3

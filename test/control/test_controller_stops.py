@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from controller_bench import Q0, READY, SMOOTH, STEP, Bench
-from robot_dynamics.control import Settings, Status
-from robot_dynamics.control.status import TRACKING_ERROR, Stop
+from robot_dynamics.control import Measured, Reference, Settings, Status
+from robot_dynamics.control.status import OSCILLATION, TRACKING_ERROR, Stop
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.simulation import Plant
 from robot_dynamics.spatial import Inertia
@@ -268,3 +268,34 @@ def test_an_arm_that_is_driven_by_an_effort_at_its_limit_is_stopped_with_its_num
     )
     assert float(found[1]) > 4.0  # its velocity limit
     assert bench.statuses[-1] is Status.STOPPED
+
+
+def shaken(bench, seconds):
+    """Measure an elbow that oscillates by 10 mrad at 12 Hz where the controller has a still arm."""
+    for _ in range(round(seconds / STEP)):
+        q = Q0 + [0.0, 5e-3 * np.sin(2.0 * np.pi * 12.0 * bench.now)]
+        bench.controller.set_state(Measured(q, np.zeros(2)), bench.now)
+        bench.controller.set_reference(Reference(Q0, np.zeros(2), np.zeros(2)), bench.now)
+        command = bench.controller.update(bench.now)
+        bench.now += STEP
+    return command.status
+
+
+def test_an_oscillation_stops_the_arm_with_its_numbers(model):
+    bench = Bench(model, Settings(fade=0.05)).run(READY)
+    assert shaken(bench, 1.0) is Status.STOPPED
+    assert bench.controller.stopped_by == "joint 'elbow' oscillates by 0.01 rad at 12 Hz"
+    assert bench.controller.resume()
+    assert shaken(bench, 1.0) is Status.STOPPED  # it oscillates still
+
+
+def test_an_arm_that_oscillates_while_it_is_stopped_is_held_softly_too(model):
+    bench = Bench(model, Settings(tracking_limit=0.2, fade=0.05)).run(READY)
+    bench.controller._supervisor.stopped_by = Stop(0, TRACKING_ERROR, 0.8, 0.2)
+    shaken(bench, 1.0)
+    assert bench.controller.cause == OSCILLATION
+
+
+def test_what_oscillates_without_feedback_stops_no_arm(model):
+    bench = Bench(model, Settings("gravity_compensation", fade=0.05)).run(READY)
+    assert shaken(bench, 1.0) is Status.TRACKING

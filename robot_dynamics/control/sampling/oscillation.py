@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import atan2, log, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -50,22 +49,13 @@ class Oscillation(NamedTuple):
 
     Args:
         joint: Index of the joint.
-        half_period: Time from one turn to the next, s.
-        growth: Size of a half wave relative to the one before.
+        size: Change of its error from one turn to the next, rad or m.
+        frequency: Number of periods in a second, Hz.
     """
 
     joint: int
-    half_period: float
-    growth: float
-
-    @property
-    def lag(self) -> float:
-        """Return the delay d, s, with which the loop de/dt = -mu e(t - d) oscillates like this.
-
-        From s = -mu exp(-s d) with s = (ln(growth) + i pi) / half_period: Im(s) d = pi - arg(s).
-        """
-        growth = log(max(self.growth, 1.0))
-        return self.half_period * (1.0 - atan2(pi, growth) / pi)
+    size: float
+    frequency: float
 
 
 class OscillationDetector:
@@ -112,13 +102,9 @@ class OscillationDetector:
             for turns, growth, longest in RULES:
                 times, sizes = self._times[-turns:, i], self._sizes[-turns:, i]
                 if (sizes[1:] >= growth * sizes[:-1]).all() and _sustained(times, sizes, longest):
-                    found = Oscillation(
-                        int(i),
-                        float(times[-1] - times[0]) / (turns - 1),
-                        float(sizes[-1] / sizes[0]) ** (1.0 / (turns - 1)),
-                    )
+                    frequency = (turns - 1) / (2.0 * float(times[-1] - times[0]))
                     self._times[:, i] = -np.inf  # reported; count anew
-                    return found
+                    return Oscillation(int(i), float(sizes[-1]), frequency)
         return None
 
 

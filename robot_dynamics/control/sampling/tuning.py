@@ -92,26 +92,19 @@ class SamplingMeter:
         fastest: Shortest period at which states are answered, s.
 
     Attributes:
-        unmeasured_delay: Delay of commands that an oscillation has shown, s.
+        measured: The last measurement; None before the first one.
     """
 
     def __init__(self, fastest: float) -> None:
         self._fastest = fastest
-        self.unmeasured_delay = 0.0
         self.forget()
 
     def forget(self) -> None:
         """Forget all measurements."""
-        self._measured: Sampling | None = None
+        self.measured: Sampling | None = None
         self._windows: deque[tuple[float, float]] = deque(maxlen=WINDOWS)
         self._began: float | None = None
         self._count, self._age = 0, 0.0
-
-    @property
-    def measured(self) -> Sampling | None:
-        """The last measurement, with the unmeasured delay; None before the first one."""
-        found = self._measured
-        return found and found._replace(delay=found.delay + self.unmeasured_delay)
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
         """Note the arrival of states.
@@ -131,7 +124,7 @@ class SamplingMeter:
             self._windows.append((passed / self._count, self._age / self._count))
             # The median ignores a stall of a busy machine
             period, age = np.median(self._windows, axis=0).tolist()
-            self._measured = Sampling.of(max(period, self._fastest), age)
+            self.measured = Sampling.of(max(period, self._fastest), age)
             self._began, self._count, self._age = now, 0, 0.0
 
 

@@ -81,7 +81,7 @@ PUBLISHER_CHECK_PERIOD_S = 1.0
 """Period of checking for other nodes that command the same joints, s."""
 
 MEASURING_PERIOD_S = 4e-3
-"""Period of measuring the sampling of states and oscillations of the arm, s."""
+"""Period of measuring the sampling of states, s."""
 
 RETUNE_PERIOD_S = 0.1
 """Period of checking whether other feedback is due, s."""
@@ -291,7 +291,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         now = monotonic()
         answered = self._answer(now)
         if self._unmeasured and now >= self._measure_at:
-            self._measure_states(now, answered)
+            self._measure_states(now)
         if answered:
             self.hand.publish(now)
 
@@ -318,9 +318,13 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.saturated += command.cut
         self.cycles += 1
         report = self.report
-        if status is not report.status or self.controller.braked_by != report.braked_by:
-            report.log(status)
         controller = self.controller
+        if (
+            status is not report.status
+            or controller.braked_by != report.braked_by
+            or (status is Status.STOPPED and controller.cause != report.cause)
+        ):
+            report.log(status)
         for output, of in ((self.external, "effort"), (self.thresholds, "threshold")):
             if output.subscriber_count:
                 stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
@@ -380,13 +384,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
 
-    def _measure_states(self, now: float, answered: bool) -> None:
-        """Measure the age of the last state on arrival, and oscillations of the arm."""
+    def _measure_states(self, now: float) -> None:
+        """Measure the age of the last state on arrival."""
         stamp, came = self._stamped, self._states_in.counts.at
         age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
-        if answered:
-            self.tuning.watch(self.controller.error, now)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
     def _on_reference(self, values: bytes | JointState | JointValues) -> None:
@@ -464,15 +466,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
     # -- the rest of the system, in the executor's thread -------------------------------------
 
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        resumed = self.controller.resume()
-        if recovers := self.tuning.recover():
-            self.get_logger().info("resumed: feedback is as before the joint oscillated")
-        response.success = resumed or bool(recovers)
+        response.success = self.controller.resume()
         response.message = (
             "holding the position; a new trajectory moves the arm"
-            if resumed
-            else "the feedback is as before"
-            if recovers
+            if response.success
             else "not stopped"
         )
         return response

@@ -12,6 +12,7 @@ from diagnostic_msgs.msg import KeyValue
 from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.status import FAST_REFERENCE, OSCILLATION
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of
@@ -51,6 +52,7 @@ class ControllerReport:
 
     Attributes:
         status: The last status reported.
+        cause: The last cause of a stop reported.
         braked_by: The last joint reported as not moving.
         touched: Index of the last joint reported with a contact.
         at_work: Whether the node is active or about to be.
@@ -83,6 +85,7 @@ class ControllerReport:
 
     def _forget(self) -> None:
         self.status: Status | None = None
+        self.cause: str | None = None
         self._stop = Status.STOPPED.value
         self.braked_by: str | None = None
         self.touched: int | None = None
@@ -125,8 +128,9 @@ class ControllerReport:
         if self._node.controller.braked_by != self.braked_by:
             self.braked_by = self._node.controller.braked_by
             self._log_brakes()
-        if status is not self.status:
-            self.status = status
+        cause = self._node.controller.cause if status is Status.STOPPED else None
+        if status is not self.status or cause != self.cause:
+            self.status, self.cause = status, cause
             if status is Status.WAITING:
                 return
             if self.braked_by is None:  # or every attempt would be logged
@@ -190,8 +194,10 @@ class ControllerReport:
         cause = "is the joint blocked, or the model wrong?"
         if node.controller.stopped_by_collision:
             cause = "clear the contact; without one, the load or the model is wrong"
-        elif node.controller.stopped_by_reference:
+        elif node.controller.cause == FAST_REFERENCE:
             cause = "slow the motion down, and give all nodes the same limits"
+        elif node.controller.cause == OSCILLATION:
+            cause = "lower the gains or the bandwidth, or raise the rate of the states"
         elif at_stop:
             cause = f"the joint is at the end of its range ({q:.3g})"
         elif cut > SATURATED_SHARE * (node.cycles - self._cycles):

@@ -1,4 +1,4 @@
-"""Detection of oscillations, and the feedback that follows, without an arm."""
+"""Detection of oscillations, and gains that follow the rate of the states, without an arm."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,9 @@ def test_an_even_error_that_lasts_is_an_oscillation(half_period, growth):
     found = oscillation_of(
         lambda t: 0.1 + 5e-3 * np.exp(growth * t) * np.sin(np.pi * t / half_period)
     )
-    assert found.half_period == pytest.approx(half_period, abs=STEP)
+    assert 0.5 / found.frequency == pytest.approx(half_period, abs=STEP)
+    grown = np.exp(growth * 6.5 * half_period)  # six turns and a half
+    assert found.size == pytest.approx(1e-2 * grown, rel=0.3)
 
 
 def test_what_dies_out_is_none():
@@ -46,19 +48,8 @@ def test_a_growing_oscillation_is_told_before_it_is_large():
         looked_at.append(5e-4 * np.exp(40.0 * t) * np.sin(np.pi * t / 0.03))
         return looked_at[-1]
 
-    found = oscillation_of(error)
-    assert found.growth == pytest.approx(np.exp(40.0 * 0.03), rel=0.2)
+    assert oscillation_of(error) is not None
     assert np.abs(looked_at).max() < 0.2  # six turns would have taken it to 1 rad
-
-
-@pytest.mark.parametrize("mu", [1.6, 2.5, 4.0])
-def test_the_lag_of_a_loop_is_told_by_how_it_grows(mu):
-    lag, step = 0.02, 1e-4
-    e = [1e-3] * round(lag / step)
-    for _ in range(round(2.0 / step)):  # e' = -mu / lag e(t - lag), beyond its limit at pi/2
-        e.append(e[-1] - step * mu / lag * e[-round(lag / step)])
-    found = oscillation_of(lambda t: e[round(t / step)])
-    assert found.lag == pytest.approx(lag, rel=0.25)
 
 
 @pytest.fixture
@@ -72,19 +63,6 @@ def tuning():
         tuning.feed(1e-3 * k, 0.0)
     model, _ = tuning.retune(model)
     return tuning, model
-
-
-def shaken(tuning, begin, seconds, error=lambda t: 0.05 * np.sin(np.pi * t / 0.1)):
-    for t in np.arange(begin, begin + seconds, STEP):
-        tuning.watch(np.full(2, error(t)), t)
-
-
-def test_what_an_oscillation_showed_holds_from_the_moment_it_is_told(tuning):
-    tuning, model = tuning
-    shaken(tuning, 2.0, 1.0)
-    softer, line = tuning.retune(model)
-    assert "'joint_1' oscillates" in line and "an oscillation showed" in line
-    assert tuning.retune(softer) is None
 
 
 def lines_of(tuning, model, periods, *, rest):
@@ -113,13 +91,3 @@ def test_a_loop_whose_rate_comes_and_goes_changes_gains_ever_less_often(tuning):
     rest = 1.75 * FASTER_FOR_S
     lines, _ = lines_of(*tuning, [0.02, 1e-3] * 10, rest=rest)
     assert len(lines) == 3  # down, up after FASTER_FOR_S, down; the next rise takes twice as long
-
-
-def test_errors_before_a_while_without_feedback_do_not_count(tuning):
-    tuning, model = tuning
-    shaken(tuning, 2.0, 0.45)
-    tuning.watch(None, 2.45)
-    shaken(tuning, 2.45, 0.45)
-    assert tuning.retune(model) is None
-    shaken(tuning, 2.9, 0.4)
-    assert tuning.retune(model) is not None
