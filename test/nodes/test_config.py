@@ -99,7 +99,7 @@ def test_the_launch_file_starts_robot_control_and_motion():
 
 
 def test_on_hardware_the_simulator_is_left_out():
-    assert "simulator_node" not in started(robot="planar_2r", simulation="false")
+    assert started(simulation="false", arm_controller="arm_controller") == ["feedforward_node"]
 
 
 def test_in_one_process_the_same_nodes_run():
