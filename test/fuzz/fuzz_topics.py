@@ -38,7 +38,7 @@ CHOICES = {
 }
 """Valid values of parameters of controller_node that change its law or its reaction."""
 
-LATCHED = ("robot_description", "lease", "revoked", "unfollowed")
+LATCHED = ("robot_description", "unfollowed")
 TYPES = (*range(10), 10, 99, 255)
 EVERY = 50
 """Trials between two looks at the answers of the nodes."""
