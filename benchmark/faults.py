@@ -48,7 +48,7 @@ from benchmark.nodes.processes import (
 from benchmark.progress import progress_bar, step
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
-from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup
 from robot_dynamics.robot import find_robot
 
 PAGE = ROOT / "docs" / "hardware.md"

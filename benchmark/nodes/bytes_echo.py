@@ -22,7 +22,7 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.ros.transport import init_rclpy
-from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
 WAIT_NS = 50_000_000

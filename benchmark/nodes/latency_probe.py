@@ -27,11 +27,11 @@ from std_msgs.msg import Float64MultiArray
 
 from benchmark.nodes.processes import SystemFailure, wait_until
 from robot_dynamics import read_urdf
+from robot_dynamics.nodes.ros.cdr import JointStateWriter
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.message_bytes import JointStateWriter
 from robot_dynamics.nodes.ros.topics import LOCKSTEP_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.ros.transport import init_rclpy
-from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose

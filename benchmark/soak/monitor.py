@@ -14,8 +14,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.soak.sent_trajectory import SentTrajectory
 from benchmark.soak.soak_report import SoakReport
-from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
-from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup, LoopSubscriber
 
 
 class Monitor:

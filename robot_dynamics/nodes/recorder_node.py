@@ -21,9 +21,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.ros.cdr import JointStateReader, JointStateWriter, deserialized
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
-from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter, deserialized
 from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.process import run
@@ -179,11 +179,6 @@ class RecorderNode(RobotNode[RecorderParameters]):
         except RobotDynamicsError as error:
             self.throttled_log.warn(name, error)
 
-    def _serialized(self, values: JointValues) -> bytes:
-        # rclpy alone would leave bytes behind the end of a message
-        message = self._write_state(values)
-        return message if isinstance(message, bytes) else bytes(serialize_message(message))
-
     def _write_model(self) -> None:
         """Write the poses of the links, markers, and the efforts of the model."""
         states, desired, load = self._states, self._desired, self._load
@@ -210,7 +205,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
         causes = self._splitter.split(now).by_cause
         for channel, effort in zip(self._causes, causes, strict=True):
             values = JointValues.of_efforts(self._states.joint_names, self._states.stamp, effort)
-            self._file.write(channel, time.time_ns(), self._serialized(values))
+            self._file.write(channel, time.time_ns(), self._write_state(values))
 
 
 def main(args: list[str] | None = None) -> None:

@@ -56,16 +56,13 @@ class RunCollector(RobotNode[RunCollectorParameters]):
             ),
             self.create_loop_subscriber(JointState, "reference", self._on_reference, COLLECTOR_QOS),
         ]
-        for subscriber in self._inputs:
-            subscriber.keep(False)
 
     def start(self) -> None:
         """Drop the last run and collect from now on."""
         self._collecting = False
         self.loop.remove(self.task)
         for subscriber in self._inputs:
-            subscriber.take()  # drop what came before the run
-            subscriber.keep(True)
+            subscriber.discard()  # what came before the run
         self._measured.clear()
         self._desired.clear()
         self._epoch = self.get_clock().now().nanoseconds
@@ -80,8 +77,6 @@ class RunCollector(RobotNode[RunCollectorParameters]):
         """
         self._collecting = False
         self.loop.remove(self.task)
-        for subscriber in self._inputs:
-            subscriber.keep(False)
         measured, desired = np.array(self._measured), np.array(self._desired)
         if len(measured) < 2 or len(desired) < 2:
             raise RobotDynamicsError(

@@ -196,7 +196,7 @@ class Peer:
 
     def listen(self, kind, topic, qos=100):
         """Collect the messages of a topic, each once; the list grows."""
-        from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+        from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup
 
         if topic in self.received:
             return self.received[topic]

@@ -1,4 +1,8 @@
-"""CDR: the offsets of names, lengths and numbers in the bytes of a message.
+"""CDR: messages of the fast loop, read from the bytes of the middleware and written as bytes.
+
+rclpy builds a Python object for every message and for every number in it. Here the numbers of a
+message are a view into its bytes, if all other bytes are those of an earlier message. Any other
+message is deserialized by rclpy. See docs/wire.md.
 
 The Common Data Representation of DDS-XTypes 1.3, section 7.4.1 (XCDR version 1, plain,
 little-endian): four bytes of encapsulation, then every field, aligned to its own size relative to
@@ -9,162 +13,240 @@ leave arbitrary values in the bytes that align the fields.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
 """First bytes of plain little-endian CDR."""
 
+STAMP, STAMP_AT = struct.Struct("<iI"), len(ENCAPSULATION)
+"""A builtin_interfaces/Time, seconds and nanoseconds, and its offset in a message with a header."""
+
 DOUBLE, FLOAT64 = 8, np.dtype("<f8")
 """Size of a float64 in bytes, and its type."""
 
-STAMP = struct.Struct("<iI")
-"""A builtin_interfaces/Time: seconds and nanoseconds."""
+MOST_LAYOUTS = 64
+"""Most layouts of one topic to keep; more are a fault."""
 
 
 class Layout:
     """Layout of messages with known texts and lengths and any numbers.
 
-    Built field by field, in the order of the message.
+    Args:
+        stamped: Whether the message begins with a stamp, of any value.
+        texts: The strings and sequences of strings that follow.
+        given: Which of the sequences of float64 that follow are given; the others are empty.
+        length: Length of those that are given.
+
+    Attributes:
+        blank: A message with every number zero.
     """
 
-    def __init__(self) -> None:
-        self._bytes = bytearray(ENCAPSULATION)
-        self._known = bytearray(b"\xff" * len(ENCAPSULATION))  # 0 where a byte may be anything
-        self._stamp = 0
-        self._first, self._rows, self._count = 0, 0, 0  # sequences that are not empty: where they
-        # begin, how many there are, and how long each is
-        self._shape, self._strides = (0, 0), (DOUBLE, DOUBLE)
-        self._parts: tuple[tuple[int, bytes], ...] = ()
+    def __init__(
+        self,
+        stamped: bool,
+        texts: Sequence[str | tuple[str, ...]],
+        given: Sequence[bool],
+        length: int,
+    ) -> None:
+        data, mask = bytearray(ENCAPSULATION), bytearray(b"\xff" * len(ENCAPSULATION))
 
-    # -- building -----------------------------------------------------------------------------
+        def put(value: bytes, size: int, known: int = 0xFF) -> int:
+            padding = bytes(-(len(data) - len(ENCAPSULATION)) % size)
+            data.extend(padding + value)
+            mask.extend(padding + bytes([known]) * len(value))
+            return len(data) - len(value)
 
-    def stamp(self) -> Layout:
-        """Add a builtin_interfaces/Time of any value; one in a message."""
-        self._stamp = self._free(DOUBLE)
-        return self
+        def put_length(value: int) -> None:
+            put(struct.pack("<I", value), 4)
 
-    def whole(self, value: int) -> Layout:
-        """Add a uint32."""
-        self._align(4)
-        self._bytes += struct.pack("<I", value)
-        self._known += b"\xff" * 4
-        return self
-
-    def text(self, value: str) -> Layout:
-        """Add a string."""
-        encoded = value.encode() + b"\x00"
-        self.whole(len(encoded))
-        self._bytes += encoded
-        self._known += b"\xff" * len(encoded)
-        return self
-
-    def texts(self, values: Sequence[str]) -> Layout:
-        """Add a sequence of strings."""
-        self.whole(len(values))
-        for value in values:
-            self.text(value)
-        return self
-
-    def numbers(self, count: int) -> Layout:
-        """Add a sequence of `count` float64 of any value; all later ones have this length."""
-        self.whole(count)
-        if count:  # an empty sequence is not aligned
-            self._align(DOUBLE)
-            at = self._free(DOUBLE * count)
-            self._first = self._first or at
-            self._rows, self._count = self._rows + 1, count
-            self._shape, self._strides = (self._rows, count), (self._stride, DOUBLE)
-        return self
-
-    def _align(self, size: int) -> None:
-        self._free(-(len(self._bytes) - len(ENCAPSULATION)) % size)
-
-    def _free(self, size: int) -> int:
-        offset = len(self._bytes)
-        self._bytes += bytes(size)
-        self._known += bytes(size)
-        return offset
-
-    @property
-    def size(self) -> int:
-        """Return the size of the message, bytes."""
-        return len(self._bytes)
-
-    @property
-    def known(self) -> tuple[bytes, bytes]:
-        """Return the bytes of a message, and a mask: 0xff where they are fixed, else 0."""
-        return bytes(self._bytes), bytes(self._known)
-
-    @property
-    def stamp_at(self) -> int:
-        """Return the offset of the stamp."""
-        return self._stamp
-
-    def place(self, row: int, i: int) -> int:
-        """Return the offset of entry i of a sequence of numbers; see `rows`."""
-        return self._first + row * self._stride + i * DOUBLE
-
-    # -- reading ------------------------------------------------------------------------------
+        if stamped:
+            put(bytes(STAMP.size), 4, known=0)
+        for text in texts:
+            if isinstance(text, tuple):
+                put_length(len(text))
+            for each in text if isinstance(text, tuple) else (text,):
+                encoded = each.encode() + b"\x00"
+                put_length(len(encoded))
+                put(encoded, 1)
+        self._first = 0
+        for count in (length if each else 0 for each in given):
+            put_length(count)
+            if count:  # an empty sequence is not aligned
+                start = put(bytes(DOUBLE * count), DOUBLE, known=0)
+                self._first = self._first or start
+        # 8 bytes lie between sequences: a length and alignment
+        self._shape, self._strides = (sum(given), length), (DOUBLE * (length + 1), DOUBLE)
+        self.blank = bytes(data)
+        self._known, self._mask = (int.from_bytes(x, "little") for x in (data, mask))
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a message has these texts and lengths; bytes behind its end do not count.
-
-        Usually the bytes that align fields are those of the last message too, which is fast.
-        """
-        if len(data) < self.size:
-            return False
-        for start, was in self._parts:
-            if not data.startswith(was, start):
-                break
-        else:
-            if self._parts:
-                return True
-        given, own, known = (
-            np.frombuffer(x, dtype=np.uint8, count=self.size)
-            for x in (data, self._bytes, self._known)
+        """Return whether a message has these texts and lengths; more bytes may follow."""
+        size = len(self.blank)
+        return (
+            len(data) >= size and int.from_bytes(data[:size], "little") & self._mask == self._known
         )
-        if ((given ^ own) & known).any():
-            return False
-        self._parts = tuple((where.start, data[where]) for where in self._between())
-        return True
-
-    def _between(self) -> list[slice]:
-        """Return the parts of the message without numbers."""
-        free = [(self._stamp, self._stamp + DOUBLE)] if self._stamp else []
-        starts = [self._first + i * self._stride for i in range(self._rows)]
-        free += [(at, at + DOUBLE * self._count) for at in starts]
-        ends = [0, *(x for pair in free for x in pair), self.size]
-        return [slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
-
-    def read_stamp(self, data: bytes) -> int:
-        """Return the stamp of a message that fits, ns."""
-        seconds, nanoseconds = STAMP.unpack_from(data, self._stamp)
-        return int(seconds * NS_PER_S + nanoseconds)
 
     def rows(self, data: bytes | bytearray) -> Array:
         """Return the sequences of numbers of a message that fits, as rows of a view into its bytes.
 
         Returns:
-            Numbers, shape (sequences that are not empty, length).
+            Numbers, shape (sequences that are given, length).
         """
         return np.ndarray(self._shape, FLOAT64, data, self._first, self._strides)
 
-    @property
-    def _stride(self) -> int:
-        """Return the offset between sequences: 8 bytes more, of lengths or of alignment."""
-        return DOUBLE * (self._count + 1)
 
-    # -- writing ------------------------------------------------------------------------------
+def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id: str) -> Layout:
+    """Return the layout of a sensor_msgs/JointState."""
+    given = [field not in absent for field in FIELDS]
+    return Layout(True, (frame_id, names), given, len(names))
 
-    def blank(self) -> bytearray:
-        """Return a new message with every number zero."""
-        return bytearray(self._bytes)
 
-    def write_stamp(self, data: bytearray, ns: int) -> None:
-        """Write a stamp, ns, into a message of this layout."""
-        STAMP.pack_into(data, self._stamp, *divmod(ns, NS_PER_S))
+def efforts_layout(count: int) -> Layout:
+    """Return the layout of a std_msgs/Float64MultiArray without dimensions."""
+    return Layout(False, ((), ()), [True], count)  # no dimensions, and an offset of zero
+
+
+@cache
+def given_rows(absent: tuple[str, ...]) -> list[int]:
+    """Return the rows of `JointValues` whose fields are present."""
+    return [i for i, field in enumerate(FIELDS) if field not in absent]
+
+
+def deserialized(topic: str, data: bytes, kind: type) -> Any:
+    """Return the ordinary message.
+
+    Raises:
+        ArgumentError: If the middleware cannot read it.
+    """
+    try:
+        return deserialize_message(data, kind)
+    except (RuntimeError, UnicodeDecodeError, MemoryError) as error:  # of rmw, the first
+        raise ArgumentError(
+            f"{topic}: {len(data)} bytes are not a {kind.__name__}; the message is ignored; build "
+            "its sender against the same version of the message"
+        ) from error
+
+
+class JointStateReader:
+    """Reads the bytes of sensor_msgs/JointState.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._known: dict[int, tuple[Layout, JointValues]] = {}  # by length: several may publish
+
+    def __call__(self, data: bytes) -> JointValues | JointState:
+        """Return the values of one message; the message itself if its lengths differ.
+
+        Raises:
+            ArgumentError: If these are not the bytes of such a message.
+        """
+        known = self._known.get(len(data))
+        if known is None or not known[0].fits(data):
+            return self._read_ordinarily(data)
+        layout, like = known
+        rows = layout.rows(data)
+        if like.absent:
+            given, rows = rows, like.rows.copy()
+            rows[given_rows(like.absent)] = given
+        seconds, ns = STAMP.unpack_from(data, STAMP_AT)
+        return JointValues(like.names, seconds * NS_PER_S + ns, rows, like.absent, like.frame_id)
+
+    def _read_ordinarily(self, data: bytes) -> JointState:
+        msg = deserialized(self._topic, data, JointState)
+        names, frame_id = tuple(msg.name), msg.header.frame_id
+        lengths = {field: len(getattr(msg, field)) for field in FIELDS}
+        storable = len(data) in self._known or len(self._known) < MOST_LAYOUTS
+        if storable and set(lengths.values()) <= {0, len(names)}:
+            absent = tuple(field for field in FIELDS if not lengths[field])
+            layout = joint_state_layout(names, absent, frame_id)
+            if layout.fits(data):
+                rows = np.full((len(FIELDS), len(names)), np.nan)
+                like = JointValues(names, 0, rows, absent, frame_id)
+                self._known[len(data)] = layout, like
+        return msg
+
+
+class EffortsReader:
+    """Reads the bytes of std_msgs/Float64MultiArray; only its numbers count.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._layout = efforts_layout(0)
+
+    def __call__(self, data: bytes) -> Array:
+        """Return the numbers of one message, shape (n,).
+
+        Raises:
+            ArgumentError: If these are not the bytes of such a message.
+        """
+        if self._layout.fits(data):
+            return self._layout.rows(data).reshape(-1)
+        msg = deserialized(self._topic, data, Float64MultiArray)
+        self._layout = efforts_layout(len(msg.data))
+        return np.array(msg.data)
+
+
+READERS: Mapping[type, Callable[[str], Callable[[bytes], Any]]] = {
+    JointState: JointStateReader,
+    Float64MultiArray: EffortsReader,
+}
+"""Readers of the bytes of a message, by its type; made from the name of the topic."""
+
+
+class JointStateWriter:
+    """Writes sensor_msgs/JointState."""
+
+    def __init__(self) -> None:
+        self._like: tuple[tuple[str, ...], tuple[str, ...], str] | None = None
+
+    def __call__(self, values: JointValues) -> bytes:
+        """Return the bytes of one message."""
+        like = values.names, values.absent, values.frame_id
+        if like != self._like:
+            self._like, layout = like, joint_state_layout(*like)
+            self._data = bytearray(layout.blank)
+            self._rows = layout.rows(self._data)
+        self._rows[...] = values.rows[given_rows(values.absent)] if values.absent else values.rows
+        STAMP.pack_into(self._data, STAMP_AT, *divmod(values.stamp, NS_PER_S))
+        return bytes(self._data)
+
+
+class EffortsWriter:
+    """Writes std_msgs/Float64MultiArray."""
+
+    def __init__(self) -> None:
+        self._count, self._head = -1, b""
+
+    def __call__(self, efforts: Array) -> bytes:
+        """Return the bytes of one message."""
+        if len(efforts) != self._count:
+            blank = efforts_layout(len(efforts)).blank
+            self._count, self._head = len(efforts), blank[: len(blank) - efforts.nbytes]
+        return self._head + efforts.tobytes()
+
+
+WRITERS: Mapping[type, Callable[[], Callable[[Any], bytes]]] = {
+    JointState: JointStateWriter,
+    Float64MultiArray: EffortsWriter,
+}
+"""Writers of the bytes of a message, by its type."""

@@ -2,7 +2,7 @@
 
 Connects the nodes as `launch/bringup.launch.py` does: for programs by `composed`, and by the
 executable `composed_nodes`, for one robot or for several, each in a namespace of its own.
-The nodes exchange values within the process; see `intra_process.py`.
+The nodes share one loop and one executor.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from rclpy.parameter import Parameter as NodeParameter
 from rosgraph_msgs.msg import Clock
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.ros.cdr import deserialized
 from robot_dynamics.nodes.ros.diagnostics import one_line
-from robot_dynamics.nodes.ros.message_bytes import deserialized
 from robot_dynamics.nodes.ros.node_parameters import hint
 
 Refuse = Callable[[str, Exception], object]

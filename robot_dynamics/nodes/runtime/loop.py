@@ -14,13 +14,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from time import monotonic_ns, sleep, time_ns
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
-from robot_dynamics.nodes.runtime.intra_process import IntraProcessTransport, LoopSubscriber
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
+from robot_dynamics.nodes.runtime.loop_topics import LoopSubscriber
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
@@ -39,21 +38,6 @@ times as much CPU. A new task or the end of the loop may be delayed by this time
 
 SWITCH_INTERVAL_S = 1e-4
 """Longest time for which another Python thread may hold the interpreter while the loop waits, s."""
-
-
-class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
-    """Callback group of subscriptions that a loop reads; executors ignore them."""
-
-    def can_execute(self, _entity: object) -> bool:
-        """Return False: executors never run these callbacks."""
-        return False
-
-    def beginning_execution(self, _entity: object) -> bool:
-        """Return False: executors never run these callbacks."""
-        return False
-
-    def ending_execution(self, _entity: object) -> None:
-        """Do nothing: executors never run these callbacks."""
 
 
 class Task:
@@ -186,7 +170,6 @@ class Loop:
         collect_garbage: Whether Python may collect reference cycles while the loop runs.
         scheduling: Scheduling of the thread, in words; known once it runs.
         on_scheduled: Called with `scheduling` in the thread when it starts.
-        transport: Intra-process transport between the nodes of this loop.
     """
 
     def __init__(self, context: Context) -> None:
@@ -195,7 +178,6 @@ class Loop:
         self.lock_memory, self.collect_garbage = False, True
         self.scheduling = "not started"
         self.on_scheduled: Callable[[str], object] = lambda scheduling: None
-        self.transport = IntraProcessTransport()
         self._context = context
         self._tasks: tuple[Task, ...] = ()
         self._at_work: tuple[Task, ...] | None = None  # tasks of the thread of `run`
@@ -288,7 +270,6 @@ class Loop:
     def _run_tasks(self, going: Callable[[], bool]) -> None:
         """Run the present tasks until they change."""
         tasks, before = self._tasks, self._at_work or ()
-        update_matches = self.transport.update_matches
         gc.collect()
         gc.freeze()  # permanent objects, which later collections need not scan
         with ExitStack() as stack:
@@ -298,28 +279,22 @@ class Loop:
             for task in tasks:
                 if task not in before:
                     task.restart(now, self._epoch)
-            triggers = [trigger for task in tasks for trigger in task.triggers]
-            update_matches(now)
             while self._tasks is tasks and not self._stopped:
                 for task in tasks:  # first: the loop was woken for them
                     task.poll(monotonic_ns())
-                if not going() or (update_matches(monotonic_ns()) and not self._context.ok()):
+                if not going() or not self._context.ok():
                     return
-                for trigger in triggers:
-                    if trigger.handed:  # a cycle may publish to its own trigger
-                        break
-                else:
-                    due = monotonic_ns() + MAX_WAIT_NS
-                    for task in tasks:
-                        due = min(due, task.due)
-                    wait(due)
+                due = monotonic_ns() + MAX_WAIT_NS
+                for task in tasks:
+                    due = min(due, task.due)
+                wait(due)
 
     def _rest(self) -> None:
         self._at_work = None
 
     def _waiter(self, tasks: Sequence[Task], stack: ExitStack) -> Callable[[int], None]:
         """Return a function that waits for a time or a triggering message."""
-        triggers = [trigger for task in tasks for trigger in task.triggers]
+        triggers = [trigger.handle for task in tasks for trigger in task.triggers]
         for subscriber in {
             subscriber for task in tasks for subscriber in (*task.inputs, *task.triggers)
         }:
@@ -333,13 +308,12 @@ class Loop:
             left = time - monotonic_ns()
             if left <= 0:
                 return
-            waiting_for = [trigger.handle for trigger in triggers if trigger.uses_middleware]
-            if not waiting_for and left <= SHORT_WAIT_NS:
+            if not triggers and left <= SHORT_WAIT_NS:
                 sleep(1e-9 * left)
                 return
             wait_set.clear_entities()
-            for handle in waiting_for:
-                wait_set.add_subscription(handle)
+            for trigger in triggers:
+                wait_set.add_subscription(trigger)
             wait_set.add_guard_condition(wake)
             wait_set.wait(min(left, MAX_WAIT_NS))
 

@@ -38,7 +38,7 @@ from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.base_input import BaseInput
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
-from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
+from robot_dynamics.nodes.runtime.loop_topics import LoopSubscriber
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.plausibility import body_faults

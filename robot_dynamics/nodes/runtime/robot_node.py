@@ -16,6 +16,7 @@ from rclpy.subscription import Subscription
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.ros.cdr import READERS, deserialized
 from robot_dynamics.nodes.ros.diagnostics import (
     DIAGNOSTICS_TOPIC,
     REPEAT_AFTER_S,
@@ -27,13 +28,11 @@ from robot_dynamics.nodes.ros.diagnostics import (
     array_msg,
     status_msg,
 )
-from robot_dynamics.nodes.ros.message_bytes import READERS, deserialized
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
 from robot_dynamics.nodes.runtime.guards import guarded_service, guarded_subscription, reason_of
-from robot_dynamics.nodes.runtime.intra_process import LoopPublisher, LoopSubscriber
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
-from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.loop_statistics import (
     Input,
     RecentTiming,
@@ -41,6 +40,11 @@ from robot_dynamics.nodes.runtime.loop_statistics import (
     stale_inputs,
     timing_faults,
     timing_values,
+)
+from robot_dynamics.nodes.runtime.loop_topics import (
+    LoopCallbackGroup,
+    LoopPublisher,
+    LoopSubscriber,
 )
 from robot_dynamics.nodes.runtime.robot_description import (
     JointLimitParameters,
@@ -128,7 +132,6 @@ class RobotNode(ManagedNode, Generic[P]):
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
-        self._ends: list[LoopSubscriber | LoopPublisher] = []
         self.counter_deltas = CounterDeltas()
         self._recent: RecentTiming | None = None
         self._without_clock = False
@@ -196,8 +199,6 @@ class RobotNode(ManagedNode, Generic[P]):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `ManagedNode.on_configure`: declares all groups of parameters."""
         result = super().on_configure(state)
-        if self.configured:
-            self.loop.transport.join(self, self._ends)
         if self.configured and (line := unknown_parameters(self)):
             self.get_logger().warning(line)
         return result
@@ -224,8 +225,6 @@ class RobotNode(ManagedNode, Generic[P]):
         self._groups.clear()
         del self.loop_timers[1:]  # keep the report, which every state of the node has
         self.inputs.clear()
-        self.loop.transport.leave(self)
-        self._ends.clear()
 
     # -- the robot ----------------------------------------------------------------------------
 
@@ -322,32 +321,24 @@ class RobotNode(ManagedNode, Generic[P]):
         callback: Callable[[Any], None],
         qos: QoSProfile,
         *,
-        read: Callable[[bytes], Any] | None = None,
         period: float = 0.0,
     ) -> LoopSubscriber:
         """Create a subscription that the loop reads; diagnostics report its count and age.
 
-        By default a reader from `READERS` decodes the bytes; `bytes` passes them to the callback.
+        A reader from `READERS` decodes the bytes where there is one for the type.
         """
         self.inputs.append(Input(topic, rare=period > 0.0))
         subscription = self.create_subscription(
             kind, topic, callback, qos, callback_group=self._fast, raw=True
         )
-        if read is None:
-            known = READERS.get(kind)
-            read = known(topic) if known else partial(deserialized, topic, kind=kind)
+        known = READERS.get(kind)
+        read = known(topic) if known else partial(deserialized, topic, kind=kind)
         refused = partial(self.refuse, topic)
-        subscriber = LoopSubscriber(
-            subscription, read=read, refused=refused, period=period, counts=self.inputs[-1]
-        )
-        self._ends.append(subscriber)
-        return subscriber
+        return LoopSubscriber(subscription, read, refused, period, self.inputs[-1])
 
     def create_loop_publisher(self, kind: type, topic: str, qos: QoSProfile) -> LoopPublisher:
         """Create a publisher for the loop."""
-        publisher = LoopPublisher(self.create_publisher(kind, topic, qos))
-        self._ends.append(publisher)
-        return publisher
+        return LoopPublisher(self.create_publisher(kind, topic, qos))
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
         """Log which joints no message has named yet, if any, at most once in 10 s."""

@@ -15,8 +15,11 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import Int64  # noqa: E402
 
-from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber  # noqa: E402
-from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup, Task  # noqa: E402
+from robot_dynamics.nodes.runtime.loop import Loop, Task  # noqa: E402
+from robot_dynamics.nodes.runtime.loop_topics import (  # noqa: E402
+    LoopCallbackGroup,
+    LoopSubscriber,
+)
 from robot_dynamics.nodes.runtime.scheduling import lockable_memory  # noqa: E402
 from ros_system import wait_for  # noqa: E402
 from starvation import most_grown, waited  # noqa: E402

@@ -6,6 +6,5 @@ NumPy array, of the right type, shape and layout), makes the result and runs the
 any other call goes to an ordinary Python function, which converts or raises.
 
 Reading order: native_entry (what is read of objects, the function that Python sees, and how it
-takes a method's place), entry_code (its text); extraction stands by itself: numbers out of the
-bytes of a message.
+takes a method's place), entry_code (its text).
 """

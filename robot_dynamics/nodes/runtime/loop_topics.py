@@ -1,0 +1,136 @@
+"""Subscribers and publishers of the loop: they take and publish messages as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic, monotonic_ns
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.publisher import Publisher
+from rclpy.subscription import Subscription
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.ros.cdr import WRITERS
+from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Input
+
+MATCH_PERIOD_NS = 5_000_000
+"""Time for which a publisher relies on its last count of subscriptions, ns."""
+
+
+class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
+    """Callback group of subscriptions that a loop reads; executors ignore them."""
+
+    def can_execute(self, _entity: object) -> bool:
+        """Return False: executors never run these callbacks."""
+        return False
+
+    def beginning_execution(self, _entity: object) -> bool:
+        """Return False: executors never run these callbacks."""
+        return False
+
+    def ending_execution(self, _entity: object) -> None:
+        """Do nothing: executors never run these callbacks."""
+
+
+def ignore_errors_of_the_package(error: Exception) -> None:
+    """Raise an error unless it is a RobotDynamicsError."""
+    if not isinstance(error, RobotDynamicsError):
+        raise error
+
+
+class LoopSubscriber:
+    """Takes the messages of one topic for a loop.
+
+    Args:
+        subscription: The subscription.
+        read: Decodes the bytes of a message; by default the callback gets the message.
+        refused: Called with the error when `read` or the callback of the subscription refuses a
+            message; by default it raises all errors but those of the package.
+        period: Time between two takes, s, for rare or patient messages; zero takes in every cycle.
+        counts: Counter of the messages; by default one that is not reported.
+
+    Attributes:
+        counts: Counter of the messages; in the callback its time is that of the message.
+        due: Steady time of the next `take`, ns.
+        overdue: Steady time from which a `take` must not wait for the end of a cycle, ns.
+    """
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        read: Callable[[bytes], Any] | None = None,
+        refused: Callable[[Exception], object] = ignore_errors_of_the_package,
+        period: float = 0.0,
+        counts: Input | None = None,
+    ) -> None:
+        self.topic = subscription.topic_name
+        self.handle, self._kind = subscription.handle, subscription.msg_type
+        self._callback, self._read, self._refused = subscription.callback, read, refused
+        self.counts = counts or Input(self.topic)
+        self._turns = range(subscription.qos_profile.depth)
+        self._raw = read is not None or subscription.raw
+        self._period = round(period / S_PER_NS)
+        self.due = self.overdue = 0
+
+    def take(self) -> int | None:
+        """Pass every waiting message to the callback.
+
+        Returns:
+            System time at which the first one was received, ns (0 if the middleware does not
+            know); None if there was none.
+        """
+        if self._period:
+            self.due = monotonic_ns() + self._period
+            self.overdue = self.due + self._period
+        received = None
+        take, kind, raw, read = self.handle.take_message, self._kind, self._raw, self._read
+        for _ in self._turns:  # in one function: a call would cost more than its work
+            taken = take(kind, raw)
+            if taken is None:
+                break
+            message, info = taken
+            if received is None:
+                received = info["received_timestamp"]
+            try:
+                if read is not None:
+                    message = read(message)
+                self.counts.count += 1
+                self.counts.at = monotonic()
+                self._callback(message)
+            except Exception as error:
+                self._refused(error)
+        return received
+
+    def discard(self) -> None:
+        """Drop all waiting messages."""
+        while self.handle.take_message(self._kind, True) is not None:
+            pass
+
+
+class LoopPublisher:
+    """Publishes `JointValues`, or efforts of shape (n,), from the loop of a node.
+
+    Args:
+        publisher: Publisher of a message type in `WRITERS`.
+    """
+
+    def __init__(self, publisher: Publisher) -> None:
+        self.publisher, self.topic = publisher, publisher.topic_name
+        self._handle = publisher.handle
+        self._write = WRITERS[publisher.msg_type]()
+        self._count = self._counted_until = 0
+
+    @property
+    def subscriber_count(self) -> int:
+        """Return the number of subscriptions to the topic, at most MATCH_PERIOD_NS old."""
+        now = monotonic_ns()
+        if now >= self._counted_until:
+            self._counted_until = now + MATCH_PERIOD_NS
+            self._count = self._handle.get_subscription_count()
+        return self._count
+
+    def publish(self, values: Any) -> None:
+        """Publish values if there are subscriptions."""
+        if self.subscriber_count:
+            self._handle.publish_raw(self._write(values))
