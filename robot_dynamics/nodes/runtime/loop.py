@@ -19,7 +19,7 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
-from robot_dynamics.nodes.runtime.loop_topics import LoopSubscriber
+from robot_dynamics.nodes.runtime.loop_topics import LoopPublisher, LoopSubscriber
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
@@ -28,6 +28,9 @@ EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
 
 MAX_TRIGGER_PERIOD_NS = 25_000_000
 """Longest interval between two messages that counts as their period, ns."""
+
+MATCH_PERIOD_NS = 5_000_000
+"""Period of counting the subscriptions to the outputs of a task, ns."""
 
 MAX_WAIT_NS = 50_000_000
 """Period at which a waiting loop checks whether to end, ns."""
@@ -54,9 +57,11 @@ class Task:
         tick: Callable[[], None],
         inputs: Sequence[LoopSubscriber],
         triggers: Sequence[LoopSubscriber],
+        outputs: Sequence[LoopPublisher] = (),
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
         self.name = name
+        self._outputs, self._count_at = tuple(outputs), 0
         self._failed = failed
         self.tick = tick
         self.inputs = tuple(inputs)
@@ -141,17 +146,17 @@ class Task:
 
     def _work(self, now: int) -> None:
         for subscriber in self.inputs:
-            if now >= subscriber.overdue:
-                subscriber.take()
+            subscriber.take()
         try:
             self.tick()
         except Exception as error:
             if self._failed is None:
                 raise
             self._failed(error)
-        for subscriber in self.inputs:
-            if subscriber.overdue > now >= subscriber.due:
-                subscriber.take()
+        if now >= self._count_at:
+            self._count_at = now + MATCH_PERIOD_NS
+            for output in self._outputs:
+                output.count_subscribers()
 
 
 class Loop:
@@ -194,6 +199,7 @@ class Loop:
         *,
         inputs: Sequence[LoopSubscriber] = (),
         trigger: LoopSubscriber | Sequence[LoopSubscriber] = (),
+        outputs: Sequence[LoopPublisher] = (),
         failed: Callable[[Exception], object] | None = None,
     ) -> Timing:
         """Add a task, before or while the loop runs.
@@ -202,10 +208,10 @@ class Loop:
             name: Name of the task in reports.
             rate: Rate, Hz.
             tick: Function to call.
-            inputs: Subscribers to take from before every tick; those with a period of their own
-                after it, unless they are overdue, as after a stall.
+            inputs: Subscribers to take from before every tick.
             trigger: Subscriber or subscribers whose messages trigger the task as they arrive, but
                 not much more often than `rate`. Without messages the task runs every two periods.
+            outputs: Publishers whose subscriptions to count.
             failed: Called with the error of a tick, after which the task goes on; by default an
                 error ends the loop.
 
@@ -213,7 +219,7 @@ class Loop:
             Statistics of the task, which the loop keeps updating.
         """
         triggers = trigger if isinstance(trigger, Sequence) else (trigger,)
-        task = Task(name, rate, tick, inputs, triggers, failed)
+        task = Task(name, rate, tick, inputs, triggers, outputs, failed)
         self._timings[name] = task.timing
         self._tasks = (*self._tasks, task)
         self._wake.trigger()

@@ -14,9 +14,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.cdr import WRITERS
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Input
 
-MATCH_PERIOD_NS = 5_000_000
-"""Time for which a publisher relies on its last count of subscriptions, ns."""
-
 
 class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
     """Callback group of subscriptions that a loop reads; executors ignore them."""
@@ -47,13 +44,11 @@ class LoopSubscriber:
         read: Decodes the bytes of a message; by default the callback gets the message.
         refused: Called with the error when `read` or the callback of the subscription refuses a
             message; by default it raises all errors but those of the package.
-        period: Time between two takes, s, for rare or patient messages; zero takes in every cycle.
+        period: Shortest time between two takes, s, for rare or patient messages.
         counts: Counter of the messages; by default one that is not reported.
 
     Attributes:
         counts: Counter of the messages; in the callback its time is that of the message.
-        due: Steady time of the next `take`, ns.
-        overdue: Steady time from which a `take` must not wait for the end of a cycle, ns.
     """
 
     def __init__(
@@ -70,19 +65,20 @@ class LoopSubscriber:
         self.counts = counts or Input(self.topic)
         self._turns = range(subscription.qos_profile.depth)
         self._raw = read is not None or subscription.raw
-        self._period = round(period / S_PER_NS)
-        self.due = self.overdue = 0
+        self._period, self._due = round(period / S_PER_NS), 0
 
     def take(self) -> int | None:
-        """Pass every waiting message to the callback.
+        """Pass every waiting message to the callback, unless the last take was within `period`.
 
         Returns:
             System time at which the first one was received, ns (0 if the middleware does not
             know); None if there was none.
         """
         if self._period:
-            self.due = monotonic_ns() + self._period
-            self.overdue = self.due + self._period
+            now = monotonic_ns()
+            if now < self._due:
+                return None
+            self._due = now + self._period
         received = None
         take, kind, raw, read = self.handle.take_message, self._kind, self._raw, self._read
         for _ in self._turns:  # in one function: a call would cost more than its work
@@ -113,22 +109,20 @@ class LoopPublisher:
 
     Args:
         publisher: Publisher of a message type in `WRITERS`.
+
+    Attributes:
+        subscriber_count: Subscriptions to the topic at the last `count_subscribers`.
     """
 
     def __init__(self, publisher: Publisher) -> None:
         self.publisher, self.topic = publisher, publisher.topic_name
         self._handle = publisher.handle
         self._write = WRITERS[publisher.msg_type]()
-        self._count = self._counted_until = 0
+        self.count_subscribers()
 
-    @property
-    def subscriber_count(self) -> int:
-        """Return the number of subscriptions to the topic, at most MATCH_PERIOD_NS old."""
-        now = monotonic_ns()
-        if now >= self._counted_until:
-            self._counted_until = now + MATCH_PERIOD_NS
-            self._count = self._handle.get_subscription_count()
-        return self._count
+    def count_subscribers(self) -> None:
+        """Ask the middleware for the number of subscriptions; the loop calls this."""
+        self.subscriber_count: int = self._handle.get_subscription_count()
 
     def publish(self, values: Any) -> None:
         """Publish values if there are subscriptions."""

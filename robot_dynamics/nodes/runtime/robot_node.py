@@ -132,6 +132,7 @@ class RobotNode(ManagedNode, Generic[P]):
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
+        self._outputs: list[LoopPublisher] = []
         self.counter_deltas = CounterDeltas()
         self._recent: RecentTiming | None = None
         self._without_clock = False
@@ -206,7 +207,8 @@ class RobotNode(ManagedNode, Generic[P]):
     def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
         """Add the node's task to the loop, by default at its `rate`, Hz; see `Loop.add`."""
         rate = rate or self.parameters.rate  # type: ignore[attr-defined]
-        timing = self.loop.add(self.task, rate, tick, failed=partial(self.refuse, "cycle"), **io)
+        io |= {"outputs": self._outputs, "failed": partial(self.refuse, "cycle")}
+        timing = self.loop.add(self.task, rate, tick, **io)
         self._recent = RecentTiming(timing)
 
     def every(self, period: float, work: Callable[[], object]) -> None:
@@ -225,6 +227,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self._groups.clear()
         del self.loop_timers[1:]  # keep the report, which every state of the node has
         self.inputs.clear()
+        self._outputs.clear()
 
     # -- the robot ----------------------------------------------------------------------------
 
@@ -338,7 +341,9 @@ class RobotNode(ManagedNode, Generic[P]):
 
     def create_loop_publisher(self, kind: type, topic: str, qos: QoSProfile) -> LoopPublisher:
         """Create a publisher for the loop."""
-        return LoopPublisher(self.create_publisher(kind, topic, qos))
+        publisher = LoopPublisher(self.create_publisher(kind, topic, qos))
+        self._outputs.append(publisher)
+        return publisher
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
         """Log which joints no message has named yet, if any, at most once in 10 s."""
