@@ -19,8 +19,7 @@ class Durations:
         watched: The same, without and with a viewer.
         control: Timers as busy as they.
         latency: States and their answers.
-        composed: One process, at each rate.
-        climb: One process, at each rate of the way to the highest one.
+        composed: One process, with each scheduling.
     """
 
     separate: float
@@ -28,11 +27,10 @@ class Durations:
     control: float
     latency: float
     composed: float
-    climb: float
 
 
-FULL = Durations(60.0, watched=20.0, control=20.0, latency=30.0, composed=20.0, climb=8.0)
-QUICK = Durations(5.0, watched=3.0, control=3.0, latency=5.0, composed=4.0, climb=3.0)
+FULL = Durations(60.0, watched=20.0, control=20.0, latency=30.0, composed=20.0)
+QUICK = Durations(5.0, watched=3.0, control=3.0, latency=5.0, composed=4.0)
 
 
 @dataclass
@@ -55,8 +53,6 @@ class NodeResults:
         composed: One process, by rate and scheduling.
         composed_timers: The timers beside.
         composed_busy_timers: Timers as busy as the process, by themselves.
-        climb: Part of the cycles that the worst node of one process misses, by rate, Hz, with
-            real-time priority.
     """
 
     robot: str
@@ -73,4 +69,3 @@ class NodeResults:
     composed: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_timers: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_busy_timers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    climb: dict[float, float] = field(default_factory=dict)

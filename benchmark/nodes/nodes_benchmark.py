@@ -46,9 +46,6 @@ SETTLE = 3.0
 PRIORITY = 80
 """Real-time priority to try, of SCHED_FIFO."""
 
-CLIMB = (1000.0, 2000.0, 3000.0, 4000.0, 5000.0)
-"""Rates at which one process is tried, Hz."""
-
 WHO_ANSWERS = ("controller_node", "bare_echo", "bytes_echo")
 """The processes behind `ANSWERS`."""
 
@@ -97,15 +94,9 @@ def measure(robot: str, durations: Durations, folder: Path, bar: Progress) -> No
         results.busy_timers = timers(1000.0, durations.control, busy, folder)
     with part("latency", durations.latency):
         latency(results, folder)
-    for name, rate, priority in (
-        ("2 kHz, ordinary", 2000.0, 0),
-        ("2 kHz, real-time", 2000.0, PRIORITY),
-        ("5 kHz, real-time", 5000.0, PRIORITY),
-    ):
+    for name, priority in (("ordinary", 0), ("real-time", PRIORITY)):
         with part(f"one process, {name}", durations.composed):
-            one_process(results, rate, priority, folder)
-    with part("highest rate", len(CLIMB) * durations.climb):
-        climb(results, folder)
+            one_process(results, 1000.0, priority, folder)
     return results
 
 
@@ -249,20 +240,6 @@ def one_process(results: NodeResults, rate: float, priority: int, folder: Path) 
     results.composed_timers[name] = timer
     busy = min(measured["cpu"], 0.95)
     results.composed_busy_timers[name] = timers(rate, seconds, [busy], folder)[0]
-
-
-def climb(results: NodeResults, folder: Path) -> None:
-    """One process at rate after rate, with real-time priority."""
-    seconds = results.seconds.climb
-    for rate in CLIMB:
-        given = (results.robot, str(rate), str(seconds), str(PRIORITY))
-        child = Process("composed", module("composed_process", *given), 0, folder)
-        try:
-            child.wait(seconds + 60.0)
-        finally:
-            child.stop()
-        nodes = _json(child)["nodes"].values()
-        results.climb[rate] = max(n["missed"] / (n["missed"] + n["cycles"]) for n in nodes)
 
 
 def _json(process: Process) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,12 @@ import numpy as np
 from rich.console import Console
 
 from benchmark import machine
-from benchmark.nodes.composed_process import CAUSES
 from benchmark.nodes.node_results import NodeResults
 from benchmark.picture import Picture, save
 from benchmark.table import Table
 
 LATENCY_LIMITS = {"echo": 0.9, "bytes": 1.3}
 """Most that a command may take, median and 99 %, to each echo in the same run."""
-
-HELD_SHARE, HELD_RATE = 1e-3, 5000.0
-"""A rate is held where less than this part of the cycles is missed; the rate to hold, Hz."""
 
 MISSED_LIMIT = 1.2
 """Cycles that a node may miss in three processes, to those that a bare timer misses."""
@@ -41,9 +36,6 @@ def tables(results: NodeResults) -> Iterator[Table]:
         yield _watched(results)
     yield _latency(results)
     yield _composed(results)
-    if results.climb:
-        yield _climb(results)
-    yield _causes(results)
 
 
 def print_tables(results: NodeResults, console: Console) -> None:
@@ -119,10 +111,6 @@ def _targets(results: NodeResults) -> Table:
             f"{allowed}",
             worst <= allowed,
         )
-    if results.climb:
-        held = max((rate for rate, share in results.climb.items() if share < HELD_SHARE), default=0)
-        text = f"one process: highest rate with fewer than {HELD_SHARE:.1%} of its cycles missed"
-        row(f"{text} (Hz, at least)", f"{held:.0f}", f"{HELD_RATE:.0f}", held >= HELD_RATE)
     about = (
         "What the machine misses by itself is the limit of what nodes may miss: a timer that only "
         "sleeps in the same minute, and for one process a timer that is as busy, right after."
@@ -179,15 +167,6 @@ def _watched(results: NodeResults) -> Table:
     return Table("With a viewer watching", about, head, rows)
 
 
-def _climb(results: NodeResults) -> Table:
-    rows = [[f"{rate:.0f}", f"{100.0 * share:.3f}"] for rate, share in results.climb.items()]
-    about = (
-        f"The same process with real-time priority, for {results.seconds.climb:g} s at each rate; "
-        "the node that misses most."
-    )
-    return Table("How fast one process can be", about, ["rate (Hz)", "cycles missed (%)"], rows)
-
-
 def _latency(results: NodeResults) -> Table:
     rows = []
     for who, title in WHO.items():
@@ -225,27 +204,9 @@ def _composed(results: NodeResults) -> Table:
         rows.append(["*a timer as busy, by itself*", *_timing(busy)])
     about = (
         f"Simulator, feedforward, controller and a recorder composed in one process, one thread, "
-        f"for {results.seconds.composed:g} s at each rate."
+        f"for {results.seconds.composed:g} s with each scheduling."
     )
     return Table("One process", about, ["", *TIMING], rows)
-
-
-def _causes(results: NodeResults) -> Table:
-    rows = []
-    for scheduling, measured in results.composed.items():
-        by_cause: dict[str, list[float]] = defaultdict(list)
-        for turn in measured["late"]:
-            by_cause[turn["cause"]].append(turn["late"])
-        for cause in CAUSES:
-            late = by_cause[cause]
-            worst = _us(max(late)) if late else "-"
-            rows.append([f"{cause}, {scheduling}", f"{len(late)}", worst])
-    about = (
-        "Every turn of that process that came more than a period late is put down to what took "
-        "most of the time, by what the system says of the thread: time waiting for a processor, "
-        "time on one, time of the other threads of the process."
-    )
-    return Table("Where late turns come from", about, ["", "turns", "worst (us)"], rows)
 
 
 def _us(seconds: float) -> str:
