@@ -22,8 +22,6 @@ def _nothing(n: int) -> Array:
 class JointValues(NamedTuple):
     """One message, each of whose fields has an entry for every name, or none at all.
 
-    Do not modify one: other nodes may hold the same object.
-
     Args:
         names: Joints.
         stamp: Time of the values, ns.
