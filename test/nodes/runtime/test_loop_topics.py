@@ -47,7 +47,8 @@ def test_values_are_published_and_taken_once_and_counted(node):
     )
     subscriber = LoopSubscriber(subscription, READERS[JointState]("own"), counts=counts)
     assert (counts.count, counts.age) == (0, None)
-    wait_for(lambda: publisher.subscriber_count, "the subscription")
+    wait_for(publisher.publisher.get_subscription_count, "the subscription")
+    publisher.count_subscribers()
     sent = [JointValues(NAMES, k, np.arange(6.0).reshape(3, 2) + k) for k in (1, 2)]
     for values in sent:
         publisher.publish(values)
