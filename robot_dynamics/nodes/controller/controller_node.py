@@ -46,13 +46,13 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.hand_control import HandControl
+from robot_dynamics.nodes.ros.cdr import DirectReader
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     EXTERNAL_TOPIC,
     THRESHOLD_TOPIC,
-    JointReader,
     StampCheck,
 )
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
@@ -127,7 +127,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             damping_ratio=parameters.damping_ratio,
         )
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
-        self.states = JointReader("joint_states", names, ("position", "velocity"))
+        self.states = DirectReader("joint_states", names, ("position", "velocity"))
         self.arm = OnlineModel(self, self.tuning.model(model), self._pose, FrictionInput(self))
         self._collision = self.group(
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
@@ -138,7 +138,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._prepare(parameters.mode, self.arm.base)
         self._in_use = self._wanted
         self.controller = Controller(self.arm.at(monotonic()), self._settings, self.hand.task)
-        self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
+        self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
@@ -149,10 +149,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
         )
         self._states_in = self.create_loop_subscriber(
-            JointState, "joint_states", self._on_joint_states, STATE_QOS
+            JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
         )
         self._reference_in = self.create_loop_subscriber(
-            JointState, "reference", self._on_reference, COMMAND_QOS
+            JointState, "reference", self._on_reference, COMMAND_QOS, read=bytes
         )
         self.saturated = np.zeros(len(names))
         self.cycles = 0
@@ -373,7 +373,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
         return motion or ReferenceSegment.at(self.reference.position, self.reference.velocity, tau)
 
-    def _on_joint_states(self, values: JointState | JointValues) -> None:
+    def _on_joint_states(self, values: bytes | JointState | JointValues) -> None:
         states = self.states
         try:
             if states.read(values) and states.complete:
@@ -391,7 +391,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.tuning.feed(stamp or came, age, self._unmeasured)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
-    def _on_reference(self, values: JointState | JointValues) -> None:
+    def _on_reference(self, values: bytes | JointState | JointValues) -> None:
         try:
             reference = self.reference
             if reference.read(values) and reference.complete:

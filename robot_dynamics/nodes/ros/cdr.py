@@ -12,6 +12,7 @@ leave arbitrary values in the bytes that align the fields.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -25,7 +26,8 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues, Sender
+from robot_dynamics.nodes.ros.messages import JointReader
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
 """First bytes of plain little-endian CDR."""
@@ -35,6 +37,9 @@ STAMP, STAMP_AT = struct.Struct("<iI"), len(ENCAPSULATION)
 
 DOUBLE, FLOAT64 = 8, np.dtype("<f8")
 """Size of a float64 in bytes, and its type."""
+
+LARGEST = 1e150
+"""Bound on the norm of numbers whose squares, added up, stay finite."""
 
 MOST_LAYOUTS = 64
 """Most layouts of one topic to keep; more are a fault."""
@@ -51,6 +56,7 @@ class Layout:
 
     Attributes:
         blank: A message with every number zero.
+        first: Offset of the first number; 0 if there is none.
     """
 
     def __init__(
@@ -80,12 +86,12 @@ class Layout:
                 encoded = each.encode() + b"\x00"
                 put_length(len(encoded))
                 put(encoded, 1)
-        self._first = 0
+        self.first = 0
         for count in (length if each else 0 for each in given):
             put_length(count)
             if count:  # an empty sequence is not aligned
                 start = put(bytes(DOUBLE * count), DOUBLE, known=0)
-                self._first = self._first or start
+                self.first = self.first or start
         # 8 bytes lie between sequences: a length and alignment
         self._shape, self._strides = (sum(given), length), (DOUBLE * (length + 1), DOUBLE)
         self.blank = bytes(data)
@@ -104,7 +110,7 @@ class Layout:
         Returns:
             Numbers, shape (sequences that are given, length).
         """
-        return np.ndarray(self._shape, FLOAT64, data, self._first, self._strides)
+        return np.ndarray(self._shape, FLOAT64, data, self.first, self._strides)
 
 
 def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id: str) -> Layout:
@@ -167,6 +173,10 @@ class JointStateReader:
         seconds, ns = STAMP.unpack_from(data, STAMP_AT)
         return JointValues(like.names, seconds * NS_PER_S + ns, rows, like.absent, like.frame_id)
 
+    def layout(self, data: bytes) -> Layout:
+        """Return the layout of a message whose values were read."""
+        return self._known[len(data)][0]
+
     def _read_ordinarily(self, data: bytes) -> JointState:
         msg = deserialized(self._topic, data, JointState)
         names, frame_id = tuple(msg.name), msg.header.frame_id
@@ -180,6 +190,71 @@ class JointStateReader:
                 like = JointValues(names, 0, rows, absent, frame_id)
                 self._known[len(data)] = layout, like
         return msg
+
+
+Plan = tuple[Sender, Layout, list[tuple[slice, bytes]]]
+"""Sender of messages of one length, their layout, and their bytes before and between numbers."""
+
+
+class DirectReader(JointReader):
+    """Reads bytes of sensor_msgs/JointState straight into its arrays; see `JointReader`.
+
+    A message of these joints in this order that is like an earlier one but for its numbers is read
+    in half the time; `JointReader` reads all others and finds their faults.
+    """
+
+    def __init__(
+        self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
+    ) -> None:
+        self._plans: dict[int, Plan] = {}  # by length of the message
+        self._message = JointStateReader(topic)
+        numbers = "8x".join([f"{len(joint_names)}d"] * len(required))
+        self._required_of = struct.Struct(f"<{numbers}").unpack_from
+        super().__init__(topic, joint_names, required)
+
+    def forget(self) -> None:
+        """See `JointReader.forget`."""
+        self._plans.clear()
+        super().forget()
+
+    def read(self, msg: bytes | JointState | JointValues) -> bool:
+        """See `JointReader.read`.
+
+        Raises:
+            ArgumentError: Also if bytes are not those of such a message.
+        """
+        if type(msg) is not bytes:
+            return super().read(msg)
+        plan = self._plans.get(len(msg))
+        return (plan is not None and self._read_by(plan, msg)) or self._read_unlike(msg)
+
+    def _read_by(self, plan: Plan, data: bytes) -> bool:
+        """Read a message if it is like the earlier one."""
+        sender, layout, parts = plan
+        for where, known in parts:
+            if data[where] != known:
+                return False
+        seconds, ns = STAMP.unpack_from(data, STAMP_AT)
+        stamp = seconds * NS_PER_S + ns
+        norm = math.hypot(*self._required_of(data, layout.first))
+        if stamp < sender.stamp or not norm < LARGEST:  # not even if it is NaN
+            return False
+        self.values[...] = layout.rows(data)
+        self.stamp = sender.stamp = stamp
+        return True
+
+    def _read_unlike(self, data: bytes) -> bool:
+        values = self._message(data)
+        ours = super().read(values)
+        usual = isinstance(values, JointValues) and not values.absent
+        if ours and usual and values.names == self.joint_names:
+            layout = self._message.layout(data)
+            gap = DOUBLE * (len(self.joint_names) + 1)
+            places = [slice(0, STAMP_AT), slice(STAMP_AT + STAMP.size, layout.first)]
+            for end in (layout.first + gap, layout.first + 2 * gap):
+                places.append(slice(end - DOUBLE, end))
+            self._plans[len(data)] = self._last, layout, [(x, data[x]) for x in places]
+        return ours
 
 
 class EffortsReader:

@@ -324,18 +324,20 @@ class RobotNode(ManagedNode, Generic[P]):
         callback: Callable[[Any], None],
         qos: QoSProfile,
         *,
+        read: Callable[[bytes], Any] | None = None,
         period: float = 0.0,
     ) -> LoopSubscriber:
         """Create a subscription that the loop reads; diagnostics report its count and age.
 
-        A reader from `READERS` decodes the bytes where there is one for the type.
+        By default a reader from `READERS` decodes the bytes; `bytes` passes them to the callback.
         """
         self.inputs.append(Input(topic, rare=period > 0.0))
         subscription = self.create_subscription(
             kind, topic, callback, qos, callback_group=self._fast, raw=True
         )
-        known = READERS.get(kind)
-        read = known(topic) if known else partial(deserialized, topic, kind=kind)
+        if read is None:
+            known = READERS.get(kind)
+            read = known(topic) if known else partial(deserialized, topic, kind=kind)
         refused = partial(self.refuse, topic)
         return LoopSubscriber(subscription, read, refused, period, self.inputs[-1])
 
