@@ -192,10 +192,6 @@ class JointStateReader:
         return msg
 
 
-Plan = tuple[Sender, Layout, list[tuple[slice, bytes]]]
-"""Sender of messages of one length, their layout, and their bytes before and between numbers."""
-
-
 class DirectReader(JointReader):
     """Reads bytes of sensor_msgs/JointState straight into its arrays; see `JointReader`.
 
@@ -206,7 +202,7 @@ class DirectReader(JointReader):
     def __init__(
         self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
     ) -> None:
-        self._plans: dict[int, Plan] = {}  # by length of the message
+        self._plans: dict[int, tuple[Sender, Layout]] = {}  # by length of the message
         self._message = JointStateReader(topic)
         numbers = "8x".join([f"{len(joint_names)}d"] * len(required))
         self._required_of = struct.Struct(f"<{numbers}").unpack_from
@@ -228,12 +224,11 @@ class DirectReader(JointReader):
         plan = self._plans.get(len(msg))
         return (plan is not None and self._read_by(plan, msg)) or self._read_unlike(msg)
 
-    def _read_by(self, plan: Plan, data: bytes) -> bool:
+    def _read_by(self, plan: tuple[Sender, Layout], data: bytes) -> bool:
         """Read a message if it is like the earlier one."""
-        sender, layout, parts = plan
-        for where, known in parts:
-            if data[where] != known:
-                return False
+        sender, layout = plan
+        if not layout.fits(data):
+            return False
         seconds, ns = STAMP.unpack_from(data, STAMP_AT)
         stamp = seconds * NS_PER_S + ns
         norm = math.hypot(*self._required_of(data, layout.first))
@@ -248,12 +243,7 @@ class DirectReader(JointReader):
         ours = super().read(values)
         usual = isinstance(values, JointValues) and not values.absent
         if ours and usual and values.names == self.joint_names:
-            layout = self._message.layout(data)
-            gap = DOUBLE * (len(self.joint_names) + 1)
-            places = [slice(0, STAMP_AT), slice(STAMP_AT + STAMP.size, layout.first)]
-            for end in (layout.first + gap, layout.first + 2 * gap):
-                places.append(slice(end - DOUBLE, end))
-            self._plans[len(data)] = self._last, layout, [(x, data[x]) for x in places]
+            self._plans[len(data)] = self._last, self._message.layout(data)
         return ours
 
 
