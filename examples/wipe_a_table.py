@@ -41,7 +41,7 @@ for cycle in range(6000):
     tau = controller.update(now).tau
     if cycle == 0:
         start = task.target.pose
-        task.wrench.aim(np.array([0.0, 0.0, -10.0, 0.0, 0.0, 0.0]))
+        task.exert(np.array([0.0, 0.0, -10.0, 0.0, 0.0, 0.0]), now, lasts=np.inf)
     if cycle >= 2000 and cycle % 10 == 0:  # 0.1 m/s to and fro, 100 targets a second
         way = 0.1 * np.sin(np.clip(now - 2.0, 0.0, np.pi))
         task.aim(Pose(start.rotation, start.translation + [0.0, way, 0.0]), now)

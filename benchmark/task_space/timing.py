@@ -10,6 +10,9 @@ import pinocchio
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
+from robot_dynamics.control.controller import kernels_of
+from robot_dynamics.control.laws import LAWS
+from robot_dynamics.control.step_kernels import Run
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
 from robot_dynamics.robot import find_robot
@@ -75,10 +78,11 @@ def rows() -> list[str]:
             model = Model(arm, gains_for(arm))
             task = Task(model, hand)
             state = Measured(q, qd)
-            task.effort(model, mode, state)
-            kernel, inputs = task.kernel(model, mode), task.inputs(model, state)
-            ours = _time(lambda kernel=kernel, inputs=inputs: kernel(*inputs))
             controller = Controller(model, Settings(mode=mode), task)
+            kernels = kernels_of(model, hand)
+            run = Run(kernels)
+            kernel, inputs = kernels.law(LAWS.index(mode)), (*run.states, run.arrived, run.settings)
+            ours = _time(lambda kernel=kernel, inputs=inputs: kernel(*inputs))
             now = 0.0
 
             def cycle(controller: Controller = controller, state: Measured = state) -> None:

@@ -19,7 +19,8 @@ from robot_dynamics.control.load import Load
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.settings import Settings
-from robot_dynamics.control.status import Status, Watchdog
+from robot_dynamics.control.status import Status
+from robot_dynamics.control.watchdog import Watchdog
 
 __all__ = [
     "MODES",

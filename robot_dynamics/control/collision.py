@@ -42,6 +42,10 @@ from robot_dynamics.robot.robot import Robot
 NONE, REPORT, STOP, FLOAT, RETREAT = "none", "report", "stop", "float", "retreat"
 REACTIONS = (NONE, REPORT, STOP, FLOAT, RETREAT)
 
+NO_REACTION, FLOATS, RETREATS = (REACTIONS.index(name) for name in (NONE, FLOAT, RETREAT))
+ACTING = tuple(REACTIONS.index(name) for name in (STOP, FLOAT, RETREAT))
+"""Numbers of reactions: none, to give way, to retreat, and all that change the motion."""
+
 THRESHOLD_SHARE = 0.1
 """Default threshold of an external effort, relative to the effort limit of its joint."""
 

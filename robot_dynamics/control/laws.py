@@ -30,6 +30,18 @@ class InTaskSpace(Protocol):
         """Return efforts without gravity, shape (n,)."""
 
 
+class HasIntegral(Protocol):
+    """Gains with an integral part."""
+
+    @property
+    def ki(self) -> Array:
+        """See `Gains`."""
+
+    @property
+    def i_clamp(self) -> Array:
+        """See `Gains`."""
+
+
 class Reference(NamedTuple):
     """Desired motion: positions, velocities, and the efforts of the model, shape (n,) each.
 
@@ -151,7 +163,7 @@ def in_task_space(mode: str, model: Model, reference: Reference, measured: Measu
 
 
 def integrate_error(
-    integral: Array, e: Array, gains: Gains, dt: float, last: Limited | None = None
+    integral: Array, e: Array, gains: HasIntegral, dt: float, last: Limited | None = None
 ) -> Array:
     """Advance the integral part of a PID by one cycle.
 
@@ -196,18 +208,6 @@ class ControlLaw:
         """Return whether PD joint by joint is added; `coupled` feedback replaces it."""
         return self.by_joint and not (model.coupled and self.asked is feedforward)
 
-    def only_follows(self, model: Model) -> bool:
-        """Return whether the law uses nothing but the efforts of the reference."""
-        return self.asked is feedforward and not model.coupled
-
-    def prepare(self, model: Model) -> None:
-        """Compile the kernels of the law before a loop uses them."""
-        model.prepare()
-        if self.in_task_space:
-            return
-        zero = np.zeros(model.dynamics.robot.dof)
-        self.effort(model, Reference(zero, zero, zero), Measured(zero, zero))
-
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
         """Return the efforts of the law without an integral part, shape (n,)."""
         tau = self.asked(model, reference, measured)
@@ -238,3 +238,36 @@ TASK_MODES: Mapping[str, ControlLaw] = {
 
 ALL_MODES: Mapping[str, ControlLaw] = {**MODES, **TASK_MODES}
 """All control modes by name."""
+
+COUPLED_LAW = "feedforward_coupled"
+"""Name of the law of the mode feedforward whose feedback uses the mass matrix."""
+
+LAWS: tuple[str, ...] = (*ALL_MODES, "floating", COUPLED_LAW)
+"""Names of all laws in the order of their numbers; those of the modes come first."""
+
+
+def law_named(name: str) -> ControlLaw:
+    """Return the law of a name in `LAWS`."""
+    if name == COUPLED_LAW:
+        return MODES["feedforward"]
+    return FLOATING if name == "floating" else ALL_MODES[name]
+
+
+FEEDFORWARD, GRAVITY_LAW, FLOATING_LAW, COUPLED = (
+    LAWS.index(name) for name in ("feedforward", "gravity_compensation", "floating", COUPLED_LAW)
+)
+
+FEEDBACK = tuple(
+    i
+    for i, name in enumerate(LAWS)
+    if name == COUPLED_LAW or getattr(ALL_MODES.get(name), "feedback", False)
+)
+"""Numbers of the laws that bring the arm to the desired motion."""
+
+BY_JOINT = tuple(
+    i for i, name in enumerate(LAWS) if getattr(ALL_MODES.get(name), "by_joint", False)
+)
+"""Numbers of the laws with PD joint by joint."""
+
+IN_TASK_SPACE = tuple(i for i, name in enumerate(LAWS) if name in TASK_MODES)
+"""Numbers of the laws in task space."""

@@ -162,15 +162,3 @@ def velocity_limits(robot: Robot) -> Array:
     """Return the velocity limit of every joint, shape (n,), rad/s or m/s; infinite if unknown."""
     limit = robot.limits.velocity
     return np.where(limit > 0.0, limit, np.inf)
-
-
-def excessive_error(error: Array, limit: Array) -> int | None:
-    """Return the index of the joint furthest beyond its position error limit, or None.
-
-    Args:
-        error: Position errors, shape (n,), rad or m.
-        limit: Largest errors, shape (n,), may be infinite.
-    """
-    excess = np.abs(error) - limit
-    i = int(np.argmax(excess))
-    return i if excess[i] > 0.0 else None

@@ -1,40 +1,26 @@
-"""Task: the target of the hand, always without a jump, and the law that brings it there."""
+"""Task: the end effector of an arm in task space, its settings, and the targets that it is given.
+
+The step moves the target and evaluates the law; see `targets` and `task_space`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.laws import Measured
+from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.limits import velocity_limits
-from robot_dynamics.control.target_motion import LONGEST_STEP_S, TargetMotion, way_between
-from robot_dynamics.control.task_kernel import task_kernel
+from robot_dynamics.control.target_motion import way_between
+from robot_dynamics.control.targets import POSE, TARGET_ARRIVED, TARGET_EVENTS, TARGET_SETTINGS
 from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
-from robot_dynamics.control.task_space import FEEDBACK_SHAPES, RETURN_SHAPES
-from robot_dynamics.control.transitions import Ramp
-from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.spatial import Pose
 
 if TYPE_CHECKING:
+    from robot_dynamics.control.controller import Controller
     from robot_dynamics.control.model import Model
-    from robot_dynamics.dynamics.dynamics import Dynamics
     from robot_dynamics.robot.robot import Robot
-    from robot_dynamics.trajectory.trajectory import State
-
-WRENCH_RAMP_S = 0.2
-"""Time from a wrench to another, s."""
-
-STIFFER = 10.0
-"""Factor on the stiffness of a direction from which it was too soft to hold the hand before."""
-
-LEAD = 2.0
-"""Error, relative to the largest that counts, from which the target waits for the hand."""
-
-SLIGHT = 1e-3
-"""Share of the motion of a target that counts as none."""
 
 JOINT_SHARE = 0.5
 """Largest joint speed that a target asks for, relative to the speed limit of the joint."""
@@ -45,13 +31,8 @@ SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
 
-
-MOTION = (
-    *("target", "wrench", "given", "last", "velocity", "_posture", "_taken", "_waits"),
-    *("_asked", "_exerted", "_aimed", "_until", "_exerts_until", "_stepped_at"),
-    *("_felt", "_felt_at", "_correction", "_next_correction"),
-)
-"""Attributes of a task that its settings and equations do not determine."""
+FIELDS = {**TARGET_ARRIVED, **TARGET_EVENTS}
+"""Inputs of a task."""
 
 
 def largest_joint_speeds(robot: Robot) -> Array:
@@ -73,58 +54,77 @@ class HandState(NamedTuple):
     attainable: float
 
 
+class TargetState(NamedTuple):
+    """Motion of the target.
+
+    Attributes:
+        pose: Pose in the root link.
+        twist: Shape (6,), m/s and rad/s.
+        acceleration: Its derivative in time, shape (6,).
+    """
+
+    pose: Pose
+    twist: Array
+    acceleration: Array
+
+    @property
+    def rotation(self) -> Array:
+        """Axes, shape (3, 3)."""
+        return self.pose.rotation
+
+    @property
+    def position(self) -> Array:
+        """Origin, shape (3,), m."""
+        return self.pose.translation
+
+
 class Task:
-    """The hand of an arm in task space: its settings, target and kernels.
+    """The hand of an arm in task space. A controller that takes it moves the target.
 
     Args:
         model: The arm.
         hand: Link or frame.
         settings: By default those of `HandMobility.defaults`.
-        before: A task whose kernels this one uses too.
 
     Attributes:
         hand: Name of the hand.
         dynamics: Equations of the arm.
         defaults: Settings that fit the arm.
         settings: See `use`.
-        target: Motion of the target.
-        wrench: That the hand exerts beside spring and damper, about its origin in axes of the root
-            link, shape (6,), N and N m; ramped.
-        given: Last pose or twist and the time of its arrival; None once the pose is reached.
-        last: Results of the last cycle; None before it.
-        velocity: Joint velocities that belong to the target, shape (n,), rad/s or m/s.
+        arrived: Targets and measured wrenches, by the names of `FIELDS`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        hand: str,
-        settings: TaskSettings | None = None,
-        before: Task | None = None,
-    ) -> None:
+    def __init__(self, model: Model, hand: str, settings: TaskSettings | None = None) -> None:
         self.hand, self.dynamics = hand, model.dynamics
         self.mobility = HandMobility(model.dynamics, hand)
         self.defaults = self.mobility.defaults(model.bandwidth, model.fastest)
         self.settings = settings or self.defaults
-        self.target = TargetMotion(self.settings.speed, self.settings.acceleration)
-        self.wrench = Ramp(np.zeros(6), WRENCH_RAMP_S)
-        self.given: tuple[Pose | Array, float] | None = None
-        self.last: HandState | None = None
-        self._posture: Array | None = None
-        self._taken: object = None
-        self._waits = False
-        self._felt, self._felt_at, self._dt = np.zeros(6), -np.inf, 0.0
-        self._correction = self._next_correction = np.zeros((2, 6))
-        self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
-        self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
-        self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
-        self._any_speed = np.full(model.dynamics.robot.dof, np.inf)
-        self._fast = largest_joint_speeds(model.dynamics.robot)
-        self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
-            {} if before is None else before._kernels
-        )
+        layout = Layout(FIELDS, model.dynamics.robot.dof)
+        self.arrived = layout.views(layout.initial())
+        self._controller: Controller | None = None
         self._fastest: dict[TaskSettings, float] = {}
-        self._constants_of: tuple[Any, ...] = ()
+        self._numbers: tuple[tuple[object, ...], dict[str, Array]] = ((), {})
+
+    def bind(self, controller: Controller, arrived: dict[str, Array]) -> None:
+        """Let a controller read what arrives, from now on in its own arrays."""
+        for name in FIELDS:
+            arrived[name][:] = self.arrived[name]
+        self._controller, self.arrived = controller, {name: arrived[name] for name in FIELDS}
+
+    def go_on_from(self, before: Task, q: Array) -> bool:
+        """Return whether the targets of a task of the same arm may be followed on.
+
+        Args:
+            before: Task of another description of the arm.
+            q: Measured positions, shape (n,).
+        """
+        poses = [task.dynamics.pose(q, task.hand) for task in (before, self)]
+        was, now = (Pose(found.rotation, found.position) for found in poses)
+        for name, value in before.arrived.items():
+            self.arrived[name][:] = value
+        return self.hand == before.hand and not (np.abs(way_between(was, now)) > SAME).any()
+
+    # -- the hand ---------------------------------------------------------------------------
 
     def pose(self, model: Model, q: Array) -> Pose:
         """Return the pose of the hand in the root link."""
@@ -137,39 +137,21 @@ class Task:
 
     def distance(self, pose: Pose, goal: Pose) -> float:
         """Return the distance between two poses in directions whose position is controlled, m."""
-        away = (goal.translation - pose.translation) @ self._axes
+        away = (goal.translation - pose.translation) @ self.axes
         return float(np.linalg.norm(self.settings.selection[:3] * away))
 
-    def forget(self) -> None:
-        """Forget target and wrench: from the next cycle on, the hand is held where it is."""
-        self._posture = None
-        self._next_correction = np.zeros((2, 6))
-        self.stop()
+    def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
+        """Return the joint efforts by which the hand exerts a wrench, shape (n,), N m or N."""
+        S = self.axes
+        held = self.settings.held.reshape(2, 3) * (np.reshape(wrench, (2, 3)) @ S)
+        return np.asarray(model.dynamics.jacobian(q, self.hand).T @ (held @ S.T).ravel())
 
-    def stop(self) -> None:
-        """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
-        self.given, self._until, self._exerts_until = None, -np.inf, -np.inf
+    @property
+    def axes(self) -> Array:
+        """Axes of the task in the root link, as columns."""
+        return self.target.rotation if self.settings.axes == FRAME else ROOT_AXES
 
-    def go_on_from(self, before: Task, q: Array) -> None:
-        """Follow the targets of a task of the same arm, if the hand is the same and where it was.
-
-        Args:
-            before: Task of another description of the arm.
-            q: Measured positions, shape (n,).
-        """
-        poses = [task.dynamics.pose(q, task.hand) for task in (before, self)]
-        was, now = (Pose(found.rotation, found.position) for found in poses)
-        if self.hand != before.hand or (np.abs(way_between(was, now)) > SAME).any():
-            return
-        for name in MOTION:
-            setattr(self, name, getattr(before, name))
-        self.target.use(self.settings.speed, self.settings.acceleration)
-
-    def _begin(self, model: Model, measured: Measured) -> None:
-        found = model.dynamics.pose(measured.q, self.hand)
-        self.target.begin(found.rotation, found.position)
-        self._posture = measured.q.copy()
-        self._fast = largest_joint_speeds(model.dynamics.robot)
+    # -- settings ---------------------------------------------------------------------------
 
     def use(self, settings: TaskSettings) -> None:
         """Use other settings from the next cycle on; the controller then fades to their efforts.
@@ -178,251 +160,131 @@ class Task:
         """
         if settings is self.settings:
             return
-        before, after = (s.selection * s.stiffness.diagonal() for s in (self.settings, settings))
-        far = after > STIFFER * before
-        if self.last is not None:
-            far |= (after > 0.0) & (np.abs(self.last.error) > settings.largest_error)
-        if far.any() or not np.array_equal(settings.free_axis, self.settings.free_axis):
-            self.forget()
-        if settings.feedback is None:
-            self._next_correction = np.zeros((2, 6))
         self.settings = settings
-        self.target.use(settings.speed, settings.acceleration)
+        if self._controller is not None:
+            self._controller.use_task()
+
+    def numbers(self, model: Model) -> dict[str, Array]:
+        """Return the settings of the step, by the names of `TARGET_SETTINGS`."""
+        settings = self.settings
+        known = settings, model.fastest, model.bandwidth
+        if self._numbers[0] != known:
+            share = self.share(settings, model.fastest)
+            given = self.mobility.constants(settings, model.bandwidth, model.fastest, share)
+            found = {f"task_{name}": value for name, value in given.items()}
+            found["task_returning"] = self.mobility.returning(settings, model.fastest, share)
+            found["task_feedback"] = self.mobility.feedback(settings, model.bandwidth)[:5]
+            feedback = settings.feedback
+            found["task_timeout"] = np.array([-1.0 if feedback is None else feedback.timeout])
+            found["task_in_frame"] = np.array([float(settings.axes == FRAME)])
+            found["task_speed"] = np.array(settings.speed, dtype=float)
+            found["task_acceleration"] = np.array(settings.acceleration, dtype=float)
+            found["task_fast"] = largest_joint_speeds(self.dynamics.robot)
+            self._numbers = known, {name: found[name] for name in TARGET_SETTINGS}
+        return self._numbers[1]
+
+    def share(self, settings: TaskSettings, fastest: float) -> float:
+        """Return the share of its natural frequencies that a stiffness has in a loop."""
+        if settings not in self._fastest:
+            last = list(self._fastest.items())[-1:]  # which a loop may still use
+            found = self.mobility.fastest_mode(settings.stiffness)
+            self._fastest = {**dict(last), settings: found}
+        return min(1.0, fastest / self._fastest[settings])
 
     # -- targets ----------------------------------------------------------------------------
 
     def aim(self, pose: Pose, now: float) -> None:
         """Give a pose of the hand in the root link, to which it moves while the arm may move."""
-        self.given, self._until = (pose, now), np.inf
+        self.arrived["pose_rotation"][:] = pose.rotation
+        self.arrived["pose_position"][:] = pose.translation
+        self._came("pose_came", now)
 
     def drive(self, twist: Array, now: float, lasts: float) -> None:
         """Give a twist, shape (6,), m/s and rad/s, that lasts for a time, s."""
-        self.given, self._until = (np.asarray(twist, dtype=np.float64), now), now + lasts
+        self.arrived["twist_given"][:], self.arrived["twist_lasts"][0] = twist, lasts
+        self._came("twist_came", now)
 
     def exert(self, wrench: Array, now: float, lasts: float) -> None:
         """Give a wrench on the surroundings, shape (6,), that lasts for a time, s."""
-        self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
+        self.arrived["push_given"][:], self.arrived["push_lasts"][0] = wrench, lasts
+        self._came("push_came", now)
+
+    def _came(self, name: str, now: float) -> None:
+        """Note the time of a target; two of the same time are two targets."""
+        last = float(self.arrived[name][0])
+        self.arrived[name][0] = now if now > last else np.nextafter(last, np.inf)
 
     def feel(self, wrench: Array, now: float) -> None:
         """Take a measured wrench that the hand exerts, shape (6,), about it in its own axes."""
-        self._felt, self._felt_at = np.asarray(wrench, dtype=np.float64), now
+        self.arrived["felt"][:], self.arrived["felt_came"][0] = wrench, now
 
     def feels(self, now: float) -> bool:
         """Return whether a measured wrench is new enough for force feedback."""
         given = self.settings.feedback
-        return given is not None and now - self._felt_at <= given.timeout
+        return given is not None and now - float(self.arrived["felt_came"][0]) <= given.timeout
+
+    def forget(self) -> None:
+        """Forget target and wrench: in the next cycle the hand is held where it is."""
+        self.arrived["drops_pose"][0] = 1.0
+
+    def stop(self) -> None:
+        """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
+        self.arrived["drops_target"][0] = 1.0
+
+    # -- what the step made of them ---------------------------------------------------------
 
     @property
-    def correction(self) -> Array:
-        """Return the integral of the force feedback in the axes of the task, shape (6,)."""
-        return np.asarray(self._next_correction[1])
+    def moved(self) -> bool:
+        """Return whether a controller moves the target."""
+        return self._controller is not None
 
-    def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
-        """Return the joint efforts by which the hand exerts a wrench, shape (n,), N m or N."""
-        S = self._axes
-        held = self.settings.held.reshape(2, 3) * (np.reshape(wrench, (2, 3)) @ S)
-        return np.asarray(model.dynamics.jacobian(q, self.hand).T @ (held @ S.T).ravel())
+    def field(self, name: str) -> Array:
+        """Return a field of the state of the controller that moves the target."""
+        assert self._controller is not None, "no controller moves the target"
+        return self._controller.field(name)
 
-    def follow(self, model: Model, desired: State) -> None:
-        """Put target and posture on a motion of the joints, without limits of speed."""
-        arm = model.dynamics
-        J, pose = arm.jacobian(desired.q, self.hand), arm.pose(desired.q, self.hand)
-        acceleration = J @ desired.qdd + arm.drift(desired.q, desired.qd, self.hand)
-        self.target.follow(pose.rotation, pose.position, J @ desired.qd, acceleration)
-        self._posture, self._fast = desired.q, self._any_speed
+    @property
+    def target(self) -> TargetState:
+        """Motion of the target."""
+        pose = Pose(self.field("target_rotation").copy(), self.field("target_position").copy())
+        twist, acceleration = self.field("target_twist"), self.field("target_acceleration")
+        return TargetState(pose, twist.copy(), acceleration.copy())
+
+    @property
+    def given(self) -> tuple[Pose | Array, float] | None:
+        """Last pose or twist and the time of its arrival; None once the pose is reached."""
+        kind = self.field("given")[0]
+        if not kind:
+            return None
+        arrived = self.arrived
+        if kind == POSE:
+            pose = Pose(arrived["pose_rotation"].copy(), arrived["pose_position"].copy())
+            return pose, float(arrived["pose_came"][0])
+        return arrived["twist_given"].copy(), float(arrived["twist_came"][0])
 
     def moves(self, now: float) -> bool:
         """Return whether a target asks for motion."""
-        return self.given is not None and now < self._until
-
-    def step(self, now: float, may_move: bool, may_push: bool = True) -> None:
-        """Move target and wrench on to a time, s.
-
-        Args:
-            now: The time, s.
-            may_move: Whether the arm may move; otherwise the target comes to rest.
-            may_push: Whether the hand may exert a wrench; otherwise that fades to zero.
-        """
-        dt, self._stepped_at = now - self._stepped_at, now
-        self._dt, self._correction = min(dt, LONGEST_STEP_S), self._next_correction
-        if self._posture is None:
-            return
-        wrench = self._asked if may_push and now < self._exerts_until else self._nothing
-        if wrench is not self._aimed:
-            self._aimed = wrench
-            self.wrench.aim(wrench)
-        self._exerted = self.wrench.value(now)
-        given, target = self.given, self.target
-        if given is None or not may_move or now >= self._until:
-            target.rest()
-            self._taken, self._waits = None, False
-        else:
-            self._lead(given)
-        target.slow_down(1.0 if self.last is None else self.last.attainable)
-        target.step(dt)
-
-    def _lead(self, given: tuple[Pose | Array, float]) -> None:
-        """Move the target as it was asked to, but not away from a hand that does not follow.
-
-        Otherwise a target that an obstacle or the reach of the arm keeps the hand from would have
-        to come back all the way before the hand moves again.
-        """
-        target, (asked, at) = self.target, given
-        new, self._taken = given is not self._taken, given
-        if not isinstance(asked, Pose):
-            self._waits = False
-            target.drive(self._within_lead(asked))
-        elif self._waits:
-            returns = new and not self._leaves(way_between(target.pose, asked))
-            if returns or not self._behind(1.0).any():
-                self._waits = False
-                target.aim(asked, at)
-        elif new:
-            target.aim(asked, at)
-        elif self._leaves(target.twist):
-            self._waits = True
-            target.rest()
-        elif target.arrived:
-            self.given = None
-
-    def _behind(self, share: float) -> Array:
-        """Return the directions in which the hand is a share of `largest_error` or more behind."""
-        if self.last is None:
-            return np.zeros(6, dtype=bool)
-        controlled, largest = self.settings.selection, self.settings.largest_error
-        return np.asarray(controlled * np.abs(self.last.error) > share * largest)
-
-    def _leaves(self, twist: Array) -> bool:
-        """Return whether a twist takes the target on from a hand that is too far behind.
-
-        One that leads back to the hand in other directions may leave it slightly in this one.
-        """
-        behind = self._behind(LEAD)
-        if self.last is None or not behind.any():
-            return False
-        away = (twist.reshape(2, 3) @ self._axes).ravel() * self.last.error
-        away *= self.settings.selection / self.settings.largest_error**2
-        return bool(away[behind].sum() > SLIGHT * np.abs(away).sum())
-
-    def _within_lead(self, twist: Array) -> Array:
-        """Return a twist without the directions in which it leaves the hand too far behind."""
-        behind = self._behind(LEAD)
-        if self.last is None or not behind.any():
-            return twist
-        S = self._axes
-        along = (twist.reshape(2, 3) @ S).ravel()
-        along[behind & (along * self.last.error > 0.0)] = 0.0
-        return np.asarray((along.reshape(2, 3) @ S.T).ravel())
+        return bool(self.field("given")[0]) and now < self.field("given_until")[0]
 
     @property
-    def _axes(self) -> Array:
-        """Axes of the task in the root link, as columns."""
-        return self.target.rotation if self.settings.axes == FRAME else ROOT_AXES
+    def last(self) -> HandState | None:
+        """Results of the last cycle; None before it."""
+        if not self.field("target_held")[0]:
+            return None
+        error, singular = self.field("task_error").copy(), self.field("singularity")
+        return HandState(error, float(singular[0]), float(self.field("attainable")[0]))
 
-    def prepare(
-        self,
-        model: Model,
-        mode: str,
-        settings: TaskSettings | None = None,
-        endpoint: str | None = None,
-    ) -> None:
-        """Compute and compile for a law what a loop must not wait for.
+    @property
+    def velocity(self) -> Array:
+        """Joint velocities that belong to the target, shape (n,), rad/s or m/s."""
+        return self.field("task_velocity").copy()
 
-        Args:
-            model: The arm.
-            mode: The law.
-            settings: By default the present ones.
-            endpoint: Frame that may carry a payload; by default none.
-        """
-        settings = settings or self.settings
-        self._own_frequency(settings)
-        for place in {None, endpoint}:
-            self._kernel(model.dynamics, mode, settings, place)
-        self.pose(model, self._none)
+    @property
+    def correction(self) -> Array:
+        """Integral of the force feedback in the axes of the task, shape (6,)."""
+        return self.field("correction")[1].copy()
 
-    def kernel(self, model: Model, mode: str) -> Callable[..., Any]:
-        """Return the kernel of a law, compiled when it is first needed."""
-        place = model.frame if model.payload is not None else None
-        return self._kernel(model.dynamics, mode, self.settings, place)
-
-    def _kernel(
-        self, dynamics: Dynamics, mode: str, settings: TaskSettings, place: str | None
-    ) -> Callable[..., Any]:
-        feels, projector = settings.feedback is not None, settings.projector
-        key = (dynamics, self.hand, mode, projector, place, feels)
-        if key not in self._kernels:
-            further = [RETURN_SHAPES, *([FEEDBACK_SHAPES] if feels else [])]
-            self._kernels[key] = task_kernel(dynamics, self.hand, mode, projector, place, further)
-        return self._kernels[key]
-
-    def effort(self, model: Model, mode: str, measured: Measured) -> Array:
-        """Return the efforts of a law in one cycle without gravity, shape (n,).
-
-        Args:
-            model: The arm and its load.
-            mode: `task_space.IMPEDANCE` or `OPERATIONAL_SPACE`.
-            measured: Measured state.
-        """
-        if self._posture is None:
-            self._begin(model, measured)
-        inputs = self.inputs(model, measured)
-        tau, qd, error, singularity, attainable, *correction = self.kernel(model, mode)(*inputs)
-        if correction:
-            self._next_correction = correction[0]
-        self.velocity, self.last = qd, HandState(error, float(singularity[0]), float(attainable[0]))
-        if model.base is not None:  # the kernel has the velocities of a base that stands
-            tau = tau + model.gyroscopic(*measured)
-        return np.asarray(tau + model.friction_effort(qd, tau))
-
-    def inputs(self, model: Model, measured: Measured) -> list[Any]:
-        """Return the inputs of a kernel in this cycle; see `task_space.input_shapes`."""
-        target = self.target
-        *constants, returning, feedback = self._constants(self.settings, model)
-        inputs: list[Any] = [
-            *measured,
-            target.rotation,
-            target.position,
-            target.twist,
-            target.acceleration,
-            self._exerted,
-            self._axes,
-            *constants[:-1],
-            self._posture,
-            constants[-1],
-            self._none if model.rotor_inertia is None else model.rotor_inertia,
-            self._fast,
-            returning,
-        ]
-        if self.settings.feedback is not None:
-            feedback[-2:] = self.feels(self._stepped_at), self._dt
-            inputs += [self._felt, self._correction, feedback]
-        if model.payload is not None:
-            inputs.append(payload_numbers(model.payload))
-        return inputs
-
-    def _constants(self, settings: TaskSettings, model: Model) -> tuple[Array, ...]:
-        """Return the inputs that only settings and loop determine.
-
-        In order, then `numbers`, `returning` and `feedback`.
-        """
-        known = settings, model.fastest, model.bandwidth
-        if self._constants_of[:3] != known:
-            share = self.share(settings, model.fastest)
-            named = self.mobility.constants(settings, model.bandwidth, model.fastest, share)
-            returning = self.mobility.returning(settings, model.fastest, share)
-            feedback = self.mobility.feedback(settings, model.bandwidth)
-            self._constants_of = (*known, (*named.values(), returning, feedback))
-        found: tuple[Array, ...] = self._constants_of[3]
-        return found
-
-    def share(self, settings: TaskSettings, fastest: float) -> float:
-        """Return the share of its natural frequencies that a stiffness has in a loop."""
-        return min(1.0, fastest / self._own_frequency(settings))
-
-    def _own_frequency(self, settings: TaskSettings) -> float:
-        """Return the largest natural frequency under the stiffness of some settings, rad/s."""
-        if settings not in self._fastest:
-            last = list(self._fastest.items())[-1:]  # which a loop may still use
-            found = self.mobility.fastest_mode(settings.stiffness)
-            self._fastest = {**dict(last), settings: found}
-        return self._fastest[settings]
+    @property
+    def exerted(self) -> Array:
+        """Wrench beside spring and damper, in axes of the root link, shape (6,), N and N m."""
+        return self.field("exerted").copy()

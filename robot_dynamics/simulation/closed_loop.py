@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.control.control_cycle import ControlCycle, CycleState
 from robot_dynamics.control.laws import MODES, TASK_MODES, Measured, position_error
-from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model, continuous_joints
-from robot_dynamics.control.setpoint import ReferenceSegment
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.task import Task
+from robot_dynamics.control.tracking import Tracking
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.plant import Plant
@@ -155,7 +153,7 @@ def simulate(
 
 
 class LawController:
-    """The control cycle of `control.Controller` while it tracks, without watchdogs and transitions.
+    """The law of a mode along the desired motion, as `control.tracking` evaluates it.
 
     The same equations are the law stage of a compiled loop.
 
@@ -183,27 +181,10 @@ class LawController:
     ) -> None:
         laws = MODES if task is None else TASK_MODES
         check_known("mode", mode, "robot_dynamics.control", laws)
-        self.model, self.period, self._task = model, period, task
-        robot = model.dynamics.robot
-        settings = Settings(
-            mode, effort_rate=np.asarray(effort_rate, dtype=np.float64), longest_cycle=period
-        )
-        self._law, self._none = laws[mode], np.zeros((2, robot.dof))
-        self._cycle = ControlCycle(robot.dof, model.continuous)
-        self._cycle.use(settings, effort_limits(robot) if limit is None else limit)
-        self._state: Array | None = None
+        rate = np.asarray(effort_rate, dtype=np.float64)
+        settings = Settings(mode, effort_rate=rate, longest_cycle=period, fade=0.0)
+        self._tracking, self.period = Tracking(model, settings, limit, task), period
 
     def __call__(self, _t: float, desired: State, measured: Measured) -> Array:
         """Return the efforts of this cycle, shape (n,)."""
-        model, zero = self.model, self._none[0]
-        state = self._state
-        if state is None:  # the rate limit starts from the effort of gravity
-            state = np.array(CycleState(model.gravity(desired.q), zero, zero, zero))
-        model.follow(desired.q)
-        motion = ReferenceSegment.at(desired.q, desired.qd, model.feedforward(*desired))
-        if self._task is not None:
-            self._task.follow(model, desired)
-        self._state, _, _ = self._cycle.closed_loop(
-            self._law, model, motion, self._none, measured, state, self.period, task=self._task
-        )
-        return self._state[0]
+        return self._tracking.effort(desired, measured, self.period)

@@ -182,6 +182,7 @@ def unit_of(robot: Robot, i: int, quantity: str) -> str:
         "position": "rad" if rotates else "m",
         "velocity": "rad/s" if rotates else "m/s",
         "effort": "N m" if rotates else "N",
+        "frequency": "Hz",
     }[quantity]
 
 

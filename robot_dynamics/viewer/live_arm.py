@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import (
+    Controller,
     Friction,
     Measured,
     Model,
     Reference,
+    Settings,
     effort_limits,
     gains_for,
-    saturate,
 )
-from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.controller import prepare
+from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.task import Task
+from robot_dynamics.control.tracking import Tracking
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
@@ -111,7 +114,8 @@ class LiveArm:
         self.dynamics = Dynamics(robot)
         self.frame = tool_frame(robot)
         self.limit, self._none = effort_limits(robot), np.zeros(robot.dof)
-        self._model = Model(self.dynamics, gains_for(self.dynamics), Friction.of(robot))
+        friction = Friction.of(robot)
+        self._model = Model(self.dynamics, gains_for(self.dynamics), friction, frame=self.frame)
         self._loaded = _LoadedArm(self.dynamics, self.frame)
         middle = middle_pose(robot)
         stops: Any = self._loaded
@@ -127,6 +131,8 @@ class LiveArm:
         self.motion = ""
         self.hands = tuple(dict.fromkeys((*robot.tips, self.frame)))
         self._task: Task | None = None
+        self._controller: Controller | None = None  # of a mode in task space
+        self._laws: dict[str, Tracking] = {}
         self._compiled: set[tuple[str, str]] = set()
         self._settings = ArmSettings()
         self.time = 0.0
@@ -236,28 +242,37 @@ class LiveArm:
         self._known = replace(
             self._model,
             payload=self.payload if known else None,
-            frame=self.frame if known else None,
+            frame=self.frame,
         )
         law = "pd" if settings.mode == "feedforward" and not settings.feedforward else settings.mode
-        self._law = ALL_MODES[law].effort
+        if not in_task_space:
+            if law not in self._laws:
+                self._laws[law] = Tracking(self._model, Settings(law, fade=0.0))
+            self._law = self._laws[law]
         if settings.motion != self.motion:
             self._begin(settings.motion)
         if settings.motion == BY_HAND and settings.hand is not None:
             self._plant.reset(settings.hand, time=self.time)
 
     def _prepare(self, settings: ArmSettings) -> None:
-        """Have a task of the chosen hand, held where it is if mode or hand has changed."""
+        """Have a controller of the chosen hand, held where it is if mode or hand has changed."""
         before, (mode, hand) = self._task, self._law_of(settings)
         if before is None or before.hand != hand:
-            self._task = Task(self._model, hand, before=before)
+            self._task = Task(self._model, hand)
         elif self._settings.mode == mode:
             return
-        assert self._task is not None
-        self._task.forget()
-        self._task.prepare(self._model, mode, endpoint=self.frame)
+        prepare(replace(self._model, frame=self.frame), mode, hand)
         self._compiled.add((mode, hand))
-        measured = Measured(self._plant.q, self._plant.qd)
-        self._task.effort(self._model, mode, measured)  # begins at the present pose
+        self._controller = Controller(self._model, Settings(mode, settle=0.0), self._task)
+        self._update(self._controller)  # begins at the present pose
+
+    def _update(self, controller: Controller) -> Array:
+        """Return the efforts of a cycle in task space; a stopped arm goes on at once."""
+        if controller.stopped_by is not None:
+            controller.resume()
+        controller.set_state(Measured(self._plant.q, self._plant.qd), self.time)
+        command = controller.update(self.time)
+        return self._none if command is None else command.tau
 
     def _begin(self, motion: str) -> None:
         if BY_HAND in (motion, self.motion):
@@ -272,24 +287,23 @@ class LiveArm:
             self._follower.accept(self._motions[self.motion].delayed(APPROACH_S), self.time)
 
     def _cycle(self) -> Reference | None:
-        measured, task = Measured(self._plant.q, self._plant.qd), self._led
+        measured = Measured(self._plant.q, self._plant.qd)
         if self._base is not None:
             self._known = replace(self._known, base=self._base(self.time))
-        if task is not None:
-            task.step(self.time, may_move=True)
-            reference = Reference(*measured, self._none, task)
-            self._drive(reference, measured)
+        if self._led is not None and self._controller is not None:
+            self._controller.model = self._known
+            self._drive(self._update(self._controller))
             return None
         if not self._follower.moving(self.time):
             self._send()
         desired = self._follower.sample(self.time)
         self._known.follow(desired.q)
         reference = Reference(desired.q, desired.qd, self._known.feedforward(*desired))
-        self._drive(reference, measured)
+        self._law.model = self._known
+        self._drive(self._law.effort(desired, measured, CYCLE_S, reference.tau))
         return reference
 
-    def _drive(self, reference: Reference, measured: Measured) -> None:
-        command = saturate(self._law(self._known, reference, measured), self.limit).tau
+    def _drive(self, command: Array) -> None:
         self._loaded.push(np.array(self._settings.push), self._plant.q)
         self._plant.step(command)
         self.time += CYCLE_S

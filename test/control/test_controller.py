@@ -108,7 +108,7 @@ def test_states_and_references_with_numbers_that_are_not_finite_are_left_out(mod
 def test_efforts_keep_their_limits_and_their_rate(model):
     limit = np.array([40.0, 15.0])
     bench = Bench(model, Settings(effort_rate=2000.0, fade=0.0)).run(READY)
-    bench.follower.hold([-1.5, 2.0])
+    bench.plant.reset(Q0 + [1.2, -1.5])  # feedback asks for 60 N m and 30 N m
     bench.run(0.5)
     efforts = np.array(bench.efforts)
     assert np.all(np.abs(efforts) <= limit)

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control import Measured, Model, Reference, gains_for
+from robot_dynamics.control import Measured, Model, Reference, Settings, gains_for
 from robot_dynamics.control.base_estimate import BaseEstimate
 from robot_dynamics.control.laws import ALL_MODES, pd_feedforward
 from robot_dynamics.control.task import Task
+from robot_dynamics.control.tracking import Tracking
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.simulation import Plant
 from robot_dynamics.simulation.base_motions import read_base_motion
+from robot_dynamics.trajectory.trajectory import State
 
 ROBOT = read_urdf(find_robot("ur5"))
 ROUND_OFF = 1e-9  # of efforts of 100 N m in kernels of a few thousand operations
@@ -28,15 +30,16 @@ BASE = BaseMotion(
 def test_the_efforts_of_a_law_have_the_motion_of_the_base(mode):
     dynamics = Dynamics(ROBOT)
     model = Model(dynamics, gains_for(dynamics))
-    task = Task(model, "tool0") if ALL_MODES[mode].in_task_space else None
     rng = np.random.default_rng(7)
     q, qd, q_d, qd_d, qdd_d = rng.uniform(-1.0, 1.0, (5, ROBOT.dof))
 
     def effort(model):
-        if task is not None:
-            task.forget()
-        reference = Reference(q_d, qd_d, model.inverse(q_d, qd_d, qdd_d), task)
-        return ALL_MODES[mode].effort(model, reference, Measured(q, qd))
+        task = Task(model, "tool0") if ALL_MODES[mode].in_task_space else None
+        free = np.full(ROBOT.dof, np.inf)
+        tracking = Tracking(model, Settings(mode, fade=0.0), free, task)
+        desired = State(q_d, qd_d, qdd_d)
+        tau = model.inverse(q_d, qd_d, qdd_d)
+        return tracking.effort(desired, Measured(q, qd), 1e-3, tau)
 
     moving = Dynamics(ROBOT, base="moving")
     bias = moving.bias(q, qd, base=BASE).tau - dynamics.bias(q, qd)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.setpoint import KEPT, ReferenceHistory
+from robot_dynamics.control.reference_history import KEPT, ReferenceHistory
 
 # Round-off of numbers around one
 EXACT = 1e-12

@@ -1,91 +1,65 @@
-"""The table of statuses: what a controller does, and where a motion starts."""
+"""The table of statuses: the first row whose condition holds decides."""
 
-import numpy as np
 import pytest
 
-from robot_dynamics.control import Settings, Status
-from robot_dynamics.control.status import (
-    AT_REST,
-    TABLE,
-    TRACKING_ERROR,
-    Start,
-    Stop,
-    Supervisor,
-    start_of,
-)
+from robot_dynamics.control import Status
+from robot_dynamics.control.fields import Facts
+from robot_dynamics.control.status import SENTENCES, TABLE, WORDS, Cause, next_status
 
-
-def test_every_status_has_one_row_but_that_of_a_controller_that_commands_nothing():
-    rows = [row.status for row in TABLE]
-    assert len(set(rows)) == len(rows)
-    assert set(Status) - set(rows) == {Status.WAITING}
-
-
-def supervisor(**conditions):
-    """At time 1 s, everything in order, save for what is given."""
-    made = Supervisor(2, Settings(tracking_limit=0.1, resume_by_itself=False))
-    if "silent" in conditions:
-        made.states.feed(-1.0)
-    else:
-        made.states.feed(0.5 if "blind" in conditions else 1.0)
-    made.references.feed(0.5 if "unled" in conditions else 1.0)
-    made.paused = "paused" in conditions
-    made.stopped_by = Stop(0, TRACKING_ERROR, 0.2, 0.1) if "stopped" in conditions else None
-    made.returning = "resumed" in conditions
-    made.halted = "halted" in conditions
-    if "settling" in conditions:
-        made.settle(1.0)
-    return made
-
+IN_ORDER = {
+    "seen": 1.0,
+    "age": 0.0,
+    "state_timeout": 0.1,
+    "blind_time": 1.0,
+    "blind": 0.0,
+    "cause": 0.0,
+    "halted": 0.0,
+    "refused": 0.0,
+    "commanded": 1.0,
+    "paused": 0.0,
+    "returning": 0.0,
+    "now": 5.0,
+    "settled_at": 0.0,
+}
 
 CONDITIONS = {
-    "silent": Status.SILENT,
-    "blind": Status.BLIND,
-    "stopped": Status.STOPPED,
-    "unled": Status.HOLDING,
-    "paused": Status.PAUSED,
-    "resumed": Status.RESUMED,
-    "settling": Status.SETTLING,
+    Status.WAITING: {"seen": 0.0},
+    Status.SILENT: {"age": 2.0, "blind": 1.0},
+    Status.BLIND: {"blind": 1.0},
+    Status.STOPPED: {"cause": float(Cause.SATURATION)},
+    Status.HOLDING: {"commanded": 0.0},
+    Status.PAUSED: {"paused": 1.0},
+    Status.RESUMED: {"returning": 1.0},
+    Status.SETTLING: {"settled_at": 6.0},
 }
+
+
+def status(*conditions):
+    """The status where everything is in order, save for what is given."""
+    return Status(int(next_status(Facts(IN_ORDER, *conditions))))
+
+
+def test_every_status_has_one_row_and_words():
+    rows = [row.status for row in TABLE]
+    assert sorted(rows) == sorted(Status) == sorted(WORDS)
+
+
+def test_every_cause_but_none_has_a_sentence_with_joint_and_value():
+    assert set(SENTENCES) == set(Cause) - {Cause.NONE}
+    for sentence in SENTENCES.values():
+        assert "{joint}" in sentence.text and "{value}" in sentence.text and sentence.remedy
 
 
 @pytest.mark.parametrize("first", CONDITIONS)
 def test_the_first_row_whose_condition_holds_decides_whatever_holds_below_it(first):
     order = list(CONDITIONS)
-    below = order[order.index(first) :]
-    assert [row.status for row in TABLE][:-1] == list(CONDITIONS.values())
-    for conditions in ([first], below):
-        near = "resumed" not in conditions
-        status = supervisor(**dict.fromkeys(conditions)).next_status(1.0, None, near)
-        assert status is CONDITIONS[first]
+    assert [row.status for row in TABLE] == [*order, Status.TRACKING]
+    below = [CONDITIONS[one] for one in order[order.index(first) :]]
+    assert status(CONDITIONS[first]) is first
+    assert status(*below) is first
 
 
-def test_it_tracks_when_nothing_keeps_it_from_that_and_holds_once_halted():
-    assert supervisor().next_status(1.0, None) is Status.TRACKING
-    assert supervisor(halted=None).next_status(1.0, None) is Status.HOLDING
-
-
-def test_a_tracking_error_beyond_its_limit_names_the_joint_until_resumed():
-    made = supervisor()
-    made.enter(Status.TRACKING, np.zeros(2), np.zeros(2))
-    assert made.watches_tracking
-    assert made.next_status(1.0, np.array([0.0, 0.2])) is Status.STOPPED
-    assert made.stopped_by == Stop(1, TRACKING_ERROR, 0.2, 0.1)
-    assert made.resume()
-    assert made.next_status(1.0, None, near=False) is Status.RESUMED
-    assert made.next_status(1.0, np.array([0.0, 0.05])) is Status.TRACKING
-
-
-@pytest.mark.parametrize("before", Status)
-@pytest.mark.parametrize("after", Status)
-def test_a_motion_goes_on_from_where_the_arm_was_to_be_only_if_feedback_kept_it_there(
-    before, after
-):
-    start = start_of(before, after, by_hand=False)
-    if after is Status.BLIND:
-        assert start is Start.PREDICTED
-    elif after is Status.STOPPED:
-        assert start is Start.MEASURED
-    elif before in AT_REST:
-        assert start is Start.DESIRED
-        assert start_of(before, after, by_hand=True) is Start.MEASURED
+@pytest.mark.parametrize("why", ["halted", "refused"])
+def test_it_tracks_when_nothing_keeps_it_from_that_and_holds_once_it_is_told(why):
+    assert status() is Status.TRACKING
+    assert status({why: 1.0}) is Status.HOLDING

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control.task_kernel import ArmEquations, task_kernel
+from robot_dynamics.compiler.kernel import compile_program
+from robot_dynamics.control.end_effector import EndEffectorEquations, task_program
 from robot_dynamics.control.task_space import (
     CONSISTENT,
     IMPEDANCE,
@@ -38,7 +39,7 @@ def arm():
 
 @cache
 def kernel(mode, projector=CONSISTENT):
-    compiled = task_kernel(arm(), HAND, mode, projector)
+    compiled = compile_program(task_program(arm(), HAND, mode, projector))
     return lambda x: compiled(*x.values())
 
 
@@ -143,7 +144,7 @@ def test_the_kernel_is_the_law(seed, mode):
     rng, q, qd = states(seed)
     x = inputs(q, qd, twist=rng.normal(size=6), acceleration=rng.normal(size=6))
     found = kernel(mode)(x)
-    plain = task_equations(ArmEquations.of(arm(), HAND, None), mode, CONSISTENT, x)
+    plain = task_equations(EndEffectorEquations.of(arm(), HAND, None), mode, CONSISTENT, x)
     for name, values in plain.items():
         # Other order of operations; efforts of 1e3 N m through two inverses
         assert np.allclose(getattr(found, name), values, rtol=1e-9, atol=1e-9), name

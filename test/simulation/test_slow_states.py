@@ -19,7 +19,7 @@ from robot_dynamics.control import (
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import gains_for
-from robot_dynamics.control.status import OSCILLATION
+from robot_dynamics.control.status import Cause
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
 from robot_dynamics.simulation.compiled_plant import fastest_plant
@@ -82,8 +82,10 @@ class Loop:
 
     def command(self, k, age):
         due = self.follower.sample(self.now - age)  # as the history of references has it
-        now = self.model.feedforward(*self.follower.sample(self.now))
-        self.controller.set_reference(Reference(due.q, due.qd, now), self.now)
+        now = self.follower.sample(self.now)
+        reference = Reference(due.q, due.qd, self.model.feedforward(*now))
+        present = np.array([now.q, now.qd])
+        self.controller.set_reference(reference, self.now, present=present)
         command = self.controller.update(self.now)
         if self.tuned and (new := self.tuning.retune(self.model)):
             self.model, line = new
@@ -241,7 +243,7 @@ def test_an_oscillation_stops_the_arm_until_it_is_resumed_without_its_cause():
     loop.run(0.6)
     loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
     loop.run(5.0)
-    assert loop.status is Status.STOPPED and loop.controller.cause == OSCILLATION
+    assert loop.status is Status.STOPPED and loop.controller.cause is Cause.OSCILLATION
     assert max(loop.speeds[-100:]) < KICK
     loop.late = (0, 0)  # the delay is gone
     loop.run(2.0)

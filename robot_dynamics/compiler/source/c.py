@@ -38,6 +38,7 @@ def c_source(
     scalar: str = "double",
     header: Mapping[str, str] | None = None,
     defaults: Mapping[str, Mapping[str, float]] | None = None,
+    static: bool = False,
 ) -> str:
     """Write a program as one C99 file with one function.
 
@@ -52,6 +53,7 @@ def c_source(
         header: More lines for the comment at the top, by key: robot, formulation, units.
         defaults: Values of inputs, by remark on each number. They become constants, and a second
             function, named with "_default", that takes the other inputs alone.
+        static: Keep the function to its file.
 
     Raises:
         ArgumentError: If `scalar` is neither.
@@ -70,7 +72,7 @@ def c_source(
 #define ROBOT_DYNAMICS_COS{f}(x) cos{f.lower()}(x)
 #endif
 """
-    functions = [_function(program, scalar, body)]
+    functions = [_function(program, scalar, body, "static " if static else "")]
     given = {n: v for n, v in (defaults or {}).items() if n in program.inputs}
     if given:
         functions.append(_default_function(program, scalar, syntax, given))
@@ -78,9 +80,10 @@ def c_source(
     return f"{head}\n#include <math.h>\n\n{macros}\n" + "\n".join(functions)
 
 
-def _function(program: Program, scalar: str, body: Iterable[str]) -> str:
+def _function(program: Program, scalar: str, body: Iterable[str], storage: str = "") -> str:
     lines = "\n".join(f"    {line}" for line in body)
-    return f"{prototype(program, scalar)};\n\n{prototype(program, scalar)}\n{{\n{lines}\n}}\n"
+    head = f"{storage}{prototype(program, scalar)}"
+    return f"{head};\n\n{head}\n{{\n{lines}\n}}\n"
 
 
 def _default_function(

@@ -27,13 +27,15 @@ from robot_dynamics.control import (
     effort_limits,
     gains_for,
 )
+from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.setpoint import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.settings import ZERO_EFFORT, Settings
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import TaskSettings
+from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -134,8 +136,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
         )
         self._joints.bound(lambda: self.arm.rotor_inertia)
         self.hand = HandControl(self)
+        self.arm.prepare = self._prepare_load
         self._use_settings()
-        self._prepare(parameters.mode, self.arm.base)
+        self.prepare_mode(parameters.mode, self.arm.base)
         self._in_use = self._wanted
         self.controller = Controller(self.arm.at(monotonic()), self._settings, self.hand.task)
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
@@ -270,7 +273,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """See `RobotNode.update_robot`: efforts fade to the new equations."""
         self._check_effort_limits(robot)
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
-        self._prepare(self.parameters.mode, replace(self.arm.base, dynamics=dynamics))
+        self.prepare_mode(self.parameters.mode, replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
         self._use_settings()
         self.tuning.use(dynamics)
@@ -344,7 +347,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
             self.controller.postpone(now)
         elif self.reference.complete:
             reference = self._reference_at_state()
-            self.controller.set_reference(reference, self._reference_at, finite=True)
+            self.controller.set_reference(
+                reference, self._reference_at, finite=True, present=self._desired
+            )
         return self.controller.update(now)
 
     def _take_up_changes(self, now: float) -> None:
@@ -413,14 +418,23 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """Use new settings from the next cycle on."""
         if value.mode != self._settings.mode:
             self.get_logger().info(f"mode '{value.mode}', before '{self._settings.mode}'")
-        self._prepare(value.mode, self.controller.model)
+        self.prepare_mode(value.mode, self.controller.model)
         self.arm.changed()
         self._use_settings()
 
-    def _prepare(self, mode: str, model: Model) -> None:
+    def prepare_mode(self, mode: str, model: Model) -> None:
         """Compile a mode before the loop uses it."""
-        ALL_MODES[mode].prepare(model)
         self.hand.prepare(mode, model)
+        self._prepare_load(model, model.frame)
+
+    def _prepare_load(self, model: Model, endpoint: str | None) -> None:
+        """Compile the present mode for a load at an endpoint before the loop uses it."""
+        mode = self.parameters.mode
+        wanted = self.hand.wanted if ALL_MODES[mode].in_task_space else None
+        frame, projector = None, CONSISTENT
+        if wanted is not None:
+            frame, projector = wanted[0].hand, wanted[1].projector
+        prepare(replace(model, frame=endpoint), mode, frame, projector)
 
     def _on_joint_changed(self, values: str) -> None:
         self.get_logger().info(values)

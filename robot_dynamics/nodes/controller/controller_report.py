@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import KeyValue
 from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.laws import ALL_MODES
-from robot_dynamics.control.status import FAST_REFERENCE, OSCILLATION
+from robot_dynamics.control.status import Cause
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of
@@ -85,8 +85,8 @@ class ControllerReport:
 
     def _forget(self) -> None:
         self.status: Status | None = None
-        self.cause: str | None = None
-        self._stop = Status.STOPPED.value
+        self.cause: Cause | None = None
+        self._stop = Status.STOPPED.words
         self.braked_by: str | None = None
         self.touched: int | None = None
 
@@ -100,9 +100,9 @@ class ControllerReport:
         if status is Status.STOPPED:
             return f"{self._stop}; {resume}"
         if status is Status.PAUSED:
-            return f"{status.value}; {resume}"
+            return f"{status.words}; {resume}"
         if status in (Status.SILENT, Status.RESUMED):  # and not BLIND, after which a motion goes on
-            return status.value
+            return status.words
         if not ALL_MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
         if not node.listened_to and monotonic() > self._began + DISCOVERY_S:
@@ -166,12 +166,12 @@ class ControllerReport:
             self._stop = self._reason_of_stop()
             log.warning(f"{self._stop}; {resume}")
         elif status is Status.PAUSED:
-            log.warning(f"{status.value}; {resume}")
+            log.warning(f"{status.words}; {resume}")
         elif status is Status.BLIND:
-            log.warning(status.value)
+            log.warning(status.words)
         elif status is Status.SILENT:
             log.error(
-                f"{status.value}; what receives {node.command.topic} now brakes, or keeps the "
+                f"{status.words}; what receives {node.command.topic} now brakes, or keeps the "
                 "last efforts: stop the arm, then look why they do not come"
             )
         elif status is Status.HOLDING and not self._node.listened_to:
@@ -181,22 +181,22 @@ class ControllerReport:
 
     def _words_for(self, status: Status) -> str:
         in_task_space = self._node.controller.in_task_space
-        return OF_HAND.get(status, status.value) if in_task_space else status.value
+        return OF_HAND.get(status, status.words) if in_task_space else status.words
 
     def _reason_of_stop(self) -> str:
         """Return what stopped the arm, with numbers, and the likely cause."""
         node, i = self._node, self._node.controller.stopped_joint
         if i is None:  # resumed in this moment
-            return Status.STOPPED.value
+            return Status.STOPPED.words
         limits, q = node.robot.limits, node.states.position[i]
         cut = node.saturated[i] - self._saturated[i]
         at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
         cause = "is the joint blocked, or the model wrong?"
         if node.controller.stopped_by_collision:
             cause = "clear the contact; without one, the load or the model is wrong"
-        elif node.controller.cause == FAST_REFERENCE:
+        elif node.controller.cause is Cause.FAST_REFERENCE:
             cause = "slow the motion down, and give all nodes the same limits"
-        elif node.controller.cause == OSCILLATION:
+        elif node.controller.cause is Cause.OSCILLATION:
             cause = "lower the gains or the bandwidth, or raise the rate of the states"
         elif at_stop:
             cause = f"the joint is at the end of its range ({q:.3g})"
@@ -204,7 +204,7 @@ class ControllerReport:
             cause = "its effort was at its limit: is the load too heavy, or the motion too fast?"
         elif node.tuning.lowered:
             cause = node.tuning.describe()
-        return f"{Status.STOPPED.value}: {node.controller.stopped_by}; {cause}"
+        return f"{Status.STOPPED.words}: {node.controller.stopped_by}; {cause}"
 
     def _log_brakes(self) -> None:
         if self.braked_by is None:
@@ -265,11 +265,11 @@ class ControllerReport:
         """Return the present faults."""
         node, found = self._node, []
         if self.status in (Status.BLIND, Status.SILENT):
-            found.append(Fault(Level.ERROR, self.status.value))
+            found.append(Fault(Level.ERROR, self.status.words))
         if self.status is Status.STOPPED:
             found.append(Fault(Level.ERROR, self._stop))
         if self.status is Status.PAUSED:
-            found.append(Fault(Level.WARN, Status.PAUSED.value))
+            found.append(Fault(Level.WARN, Status.PAUSED.words))
         if node.active and not node.listened_to:
             topic = node.command.topic
             found.append(

@@ -267,7 +267,6 @@ class HandControl:
         self._driven = False  # by twists that have not come to rest
         self._far: tuple[object, float] = (None, 0.0)  # a target not reached, and since when
         self._share, self._feels = 1.0, True
-        node.arm.prepare = self._prepare_load
 
     @property
     def task(self) -> Task | None:
@@ -290,15 +289,9 @@ class HandControl:
         hand = self.frame(mode, parameters)
         if task is None or (task.hand, task.dynamics) != (hand, model.dynamics):
             # Defaults for states at the rate of the node, not for those of a busy moment
-            task = Task(replace(model, **self._at_rate), hand, before=task)
+            task = Task(replace(model, **self._at_rate), hand)
         settings = parameters.settings(task.defaults)
-        task.prepare(model, mode, settings, self._node.arm.load.endpoint)
         self.wanted, self._tree = (task, settings), tree
-
-    def _prepare_load(self, model: Model, endpoint: str | None) -> None:
-        if self.wanted is not None and self._in_use:
-            task, settings = self.wanted
-            task.prepare(model, self._mode, settings, endpoint)
 
     def frame(self, mode: str, parameters: TaskParameters | None = None) -> str:
         """Return the hand.
@@ -335,7 +328,7 @@ class HandControl:
 
     def _changed(self, value: TaskParameters) -> None:
         if self._in_use:
-            self.prepare(self._mode, self._node.controller.model)
+            self._node.prepare_mode(self._mode, self._node.controller.model)
 
     # -- targets, in the loop -------------------------------------------------------------------
 
@@ -445,7 +438,7 @@ class HandControl:
     def report(self) -> None:
         """Log what ends or refuses a target, each fact once."""
         node, task = self._node, self.task
-        if task is None or not self._in_use:
+        if task is None or not task.moved or not self._in_use:
             return
         for topic in (POSE, TWIST, WRENCH):
             self._has_one_publisher(task, topic)
@@ -521,7 +514,7 @@ class HandControl:
     def values(self) -> dict[str, object]:
         """Return hand, target, error and singularity."""
         task = self.task
-        if task is None or not self._in_use:
+        if task is None or not task.moved or not self._in_use:
             return {}
         given, last = task.given, task.last
         kind = "none: held" if given is None else POSE if isinstance(given[0], Pose) else TWIST

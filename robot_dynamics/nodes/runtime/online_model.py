@@ -285,6 +285,8 @@ class OnlineModel:
         base = self._with_terms(model)
         load = Load(robot, endpoint or None, self._gravity(robot))
         load.prepare(base)
+        if load.endpoint is not None:  # one set of equations with and without a load
+            base = replace(base, frame=load.endpoint)
         self.prepare(base, load.endpoint)
         self._set_payload(self.payload.value, base, load)
         load.on(base, monotonic())  # the initial payload acts at once

@@ -17,8 +17,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.ros.topics import other_publishers_of
-from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
-from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup, LoopSubscriber
 
 SAMPLE_QOS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Depth of the samples: a fifth of a second of our own messages at 1 kHz."""

@@ -17,7 +17,6 @@ from robot_dynamics.control.task_space import (
     CONSISTENT,
     RETURN_SHAPES,
     TaskNumbers,
-    input_shapes,
     task_equations,
 )
 from robot_dynamics.errors import ArgumentError
@@ -108,9 +107,7 @@ class HandStructure:
 
 def _inputs(model: Model, task: Task) -> dict[str, Array]:
     """Return the inputs of a law by name, with the diagonal root of a diagonal stiffness."""
-    n = model.dynamics.robot.dof
-    inputs = task.inputs(model, Measured(np.zeros(n), np.zeros(n)))
-    found = dict(zip({**input_shapes(n), **RETURN_SHAPES}, inputs, strict=False))
+    found = {name.removeprefix("task_"): value for name, value in task.numbers(model).items()}
     stiffness = found["root"] @ found["root"].T
     if not _beside_diagonal(stiffness):
         found["root"] = np.diag(np.sqrt(np.diag(stiffness)))

@@ -1,6 +1,6 @@
 """Sensor, control law and bookkeeping of one step, for all batch members.
 
-The law is that of `control.laws` and the cycle that of `control.control_cycle`, on symbols. The
+The law is that of `control.laws` and the command that of `control.command`, on symbols. The
 numbers of the model are inputs.
 """
 
@@ -21,10 +21,12 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Remember,
     When,
 )
-from robot_dynamics.control.control_cycle import JointSettings, Scalars, cycle_equations
-from robot_dynamics.control.laws import ALL_MODES, Measured, Reference, position_error
+from robot_dynamics.control.command import command
+from robot_dynamics.control.fields import Facts
+from robot_dynamics.control.laws import ALL_MODES, LAWS, Measured, Reference, position_error
 from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.control.status import Status
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
@@ -265,7 +267,7 @@ class LawStages:
 
     def _law(self) -> Stage:
         """Compute the command of a control period."""
-        n, law, none = self.n, ALL_MODES[self.how.mode], np.zeros(self.n)
+        n, law = self.n, ALL_MODES[self.how.mode]
         more = ("integral",) if self.integral else ()
 
         def function(**x: Array) -> dict[str, Any]:
@@ -280,21 +282,14 @@ class LawStages:
                 target = hand_rows(x["reference"][4 * n + 2 :])
                 task = SymbolicTask(self.how.hand, arm, x, rows[0], target)
             reference = Reference(rows[0], rows[1], rows[3], task)
-            state = np.array((x["last"], x["cut"], x.get("integral", none), none))
-            cycle = {
-                "before": np.array(rows[:2]),
-                "after": np.array(rows[:2]),
-                "offset": np.zeros((2, n)),
-                "asked": law.asked(model, reference, measured),
-                **measured._asdict(),
-                "state": state,
-                "scalars": self._scalars(x["every"][0] * x["h"][0]),
-                "settings": self._settings(x, adds_pd=law.adds_pd(model)),
-            }
-            found = cycle_equations(cycle, self._continuous)["state"]
+            period = x["every"][0] * x["h"][0]
+            asked = law.asked(model, reference, measured)
+            found = command(self._facts(x, rows, asked, period, adds_pd=law.adds_pd(model)))
             due = x["due"][0] if self.how.every else 1.0
-            new = zip(("last", "cut", *more), found, state, strict=False)
-            results: dict[str, Any] = {name: where(due, a, b) for name, a, b in new}
+            kept = {"last": "tau", **{name: name for name in ("cut", *more)}}
+            results: dict[str, Any] = {
+                name: where(due, found[field], x[name]) for name, field in kept.items()
+            }
             if self.how.sensed:
                 results["turn"] = x["turn"] + due
             return results
@@ -311,35 +306,55 @@ class LawStages:
         writes = ("last", "cut", *more, *(("turn",) if self.how.sensed else ()))
         return Stage("law", function, reads, writes)
 
-    def _scalars(self, period: Any) -> Scalars:
-        """Return the scalars of a cycle that follows a given reference and does not fade."""
-        return Scalars(
-            share=0.0,
-            ahead=0.0,
-            dt=period,
-            longest=period,
-            fade=0.0,
-            renew=0.0,
-            integrates=float(self.integral),
-        )
-
-    def _settings(self, x: Mapping[str, Array], *, adds_pd: bool) -> JointSettings:
-        """Return gains and limits of a cycle without soft and tracking-error limits."""
+    def _facts(
+        self,
+        x: Mapping[str, Array],
+        rows: Sequence[Array],
+        asked: Array,
+        period: Any,
+        *,
+        adds_pd: bool,
+    ) -> Facts:
+        """Return the facts of a cycle that tracks: nothing fades, is lost, or has soft limits."""
         none, infinite = np.zeros(self.n), np.full(self.n, LARGEST)  # constants are finite
-        return JointSettings(
-            kp=x["kp"] if adds_pd else none,
-            kd=x["kd"] if adds_pd else none,
-            ki=x["ki"] if self.integral else none,
-            i_clamp=x["i_clamp"] if self.integral else infinite,
-            lower=-infinite,
-            upper=infinite,
-            velocity=infinite,
-            stiffness=none,
-            damping=none,
-            allowed=infinite,
-            rate=x["effort_rate"],
-            limit=x["limit"],
-        )
+        law = "feedforward" if adds_pd else "computed_torque"
+        constants = {
+            **dict.fromkeys(("seen", "fresh", "trust", "has_feedback", "has_begin_tau"), 1.0),
+            **dict.fromkeys(
+                ("open_loop", "ending", "lets_go_blind", "entered", "jumps", "shakes"), 0.0
+            ),
+            **dict.fromkeys(("starts_measured", "cause", "was_ending", "fade_began", "now"), 0.0),
+            **dict.fromkeys(("settings_edition", "edition", "fade"), 0.0),
+            **dict.fromkeys(("gap", "disturbance", "last_speed", "end_tau", "begin_tau"), none),
+            **dict.fromkeys(("soft_stiffness", "soft_damping", "held_tau"), none),
+            **dict.fromkeys(("soft_upper", "soft_velocity"), infinite),
+            "soft_lower": -infinite,
+            "status": float(Status.TRACKING),
+            "law": float(LAWS.index(law)),
+            "trust": 1.0,
+        }
+        q, qd = x["measured_q"], x["measured_qd"]
+        present = {
+            "q": q,
+            "qd": qd,
+            "desired": np.array(rows[:3]),
+            "error": position_error(rows[0], q, self._continuous),
+            "error_rate": rows[1] - qd,
+            "asked": asked,
+            "expected": asked,
+            "tau": x["last"],
+            "cut": x["cut"],
+            "integral": x.get("integral", none),
+            "kp": x["kp"],
+            "kd": x["kd"],
+            "ki": x["ki"] if self.integral else none,
+            "i_clamp": x["i_clamp"] if self.integral else infinite,
+            "effort": x["limit"],
+            "effort_rate": x["effort_rate"],
+            "dt": period,
+            "longest_cycle": period,
+        }
+        return Facts(constants, present)
 
     def _act(self) -> Stage:
         return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))

@@ -1,22 +1,35 @@
 """Detection of oscillations, and gains that follow the rate of the states, without an arm."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Gains, Model
+from robot_dynamics.control.fields import Facts, Layout
+from robot_dynamics.control.oscillation import OSCILLATION, look
 from robot_dynamics.control.sampling.loop_tuning import FASTER_FOR_S, LoopTuning
-from robot_dynamics.control.sampling.oscillation import OscillationDetector
 from robot_dynamics.robot import find_robot
 
 STEP = 4e-3  # s
 
 
+class Found(NamedTuple):
+    size: float
+    frequency: float
+
+
 def oscillation_of(error, seconds=2.0):
     """The first oscillation in an error, a function of time in s; None if there is none."""
-    detector = OscillationDetector(1)
-    looks = (detector.detect(np.array([error(t)]), t) for t in np.arange(0.0, seconds, STEP))
-    return next(filter(None, looks), None)
+    layout = Layout(OSCILLATION, 1)
+    state = {name: layout.of(layout.initial(), name) for name in layout}
+    for t in np.arange(0.0, seconds, STEP):
+        now = {"now": t, "entered": float(t == 0.0), "has_feedback": 1.0}
+        state.update(look(Facts(state, now, {"error": np.array([error(t)])})))
+        if state["oscillates"]:
+            return Found(float(state["oscillating_size"]), float(state["oscillating_rate"]))
+    return None
 
 
 @pytest.mark.parametrize("half_period", [0.02, 0.05, 0.12])
@@ -26,7 +39,7 @@ def test_an_even_error_that_lasts_is_an_oscillation(half_period, growth):
         lambda t: 0.1 + 5e-3 * np.exp(growth * t) * np.sin(np.pi * t / half_period)
     )
     assert 0.5 / found.frequency == pytest.approx(half_period, abs=STEP)
-    grown = np.exp(growth * 6.5 * half_period)  # six turns and a half
+    grown = np.exp(growth * 5.5 * half_period)  # six turns, the first after half a wave
     assert found.size == pytest.approx(1e-2 * grown, rel=0.3)
 
 

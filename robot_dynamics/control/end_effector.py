@@ -1,8 +1,8 @@
-"""Kernels of the laws in task space: one per robot, hand, law and projector."""
+"""Equations of an arm with its end effector, as the laws in task space ask for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,7 @@ import numpy as np
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, trace
-from robot_dynamics.compiler.kernel import Kernel, compile_program
 from robot_dynamics.control.task_space import input_shapes, task_equations
-from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels import Equations
 from robot_dynamics.dynamics.variant import Variant
@@ -25,15 +23,17 @@ PAYLOAD = 10
 
 
 @dataclass(frozen=True)
-class ArmEquations:
+class EndEffectorEquations:
     """The equations of one arm with its load, as `task_space.Arm` asks for them.
 
     Args:
+        frame: Link or frame of the end effector.
         equations: By the names of kernels.
         parents: For the factorisation of the mass matrix.
         payload: Input `payload`, shape (10,), or None without one.
     """
 
+    frame: str
     equations: Mapping[str, Equations]
     parents: tuple[int, ...]
     payload: Array | None = None
@@ -41,7 +41,7 @@ class ArmEquations:
     @classmethod
     def of(
         cls, dynamics: Dynamics, hand: str, payload_at: str | None, payload: Array | None = None
-    ) -> ArmEquations:
+    ) -> EndEffectorEquations:
         """Collect the equations of a robot, its hand and the frame that carries the payload."""
         carrying = Variant(payload_at=payload_at)
         variants = {
@@ -52,7 +52,8 @@ class ArmEquations:
             "jacobian_derivative": Variant(frame=hand),
         }
         found = {name: next(dynamics.equations(name, how)) for name, how in variants.items()}
-        return cls(found, composite_body.elimination_parents(merge_fixed(dynamics.robot)), payload)
+        parents = composite_body.elimination_parents(merge_fixed(dynamics.robot))
+        return cls(hand, found, parents, payload)
 
     def _evaluate(self, name: str, *motion: Array, **values: Array) -> Any:
         found = self.equations[name]
@@ -87,47 +88,16 @@ class ArmEquations:
         return Jd
 
 
-Shapes = Mapping[str, tuple[int, ...]]
-
-
 def task_program(
-    dynamics: Dynamics,
-    hand: str,
-    mode: str,
-    projector: str,
-    payload_at: str | None,
-    further: Sequence[Shapes] = (),
+    dynamics: Dynamics, hand: str, mode: str, projector: str, payload_at: str | None = None
 ) -> Program:
-    """Trace a law in task space for one robot.
-
-    Its inputs are those of `input_shapes`, then of `further`, which are `RETURN_SHAPES` or
-    `FEEDBACK_SHAPES` of `task_space`, then `payload`.
-    """
+    """Trace a law in task space alone; its inputs are those of `input_shapes`, then `payload`."""
 
     def equations(**x: Array) -> dict[str, Array]:
-        arm = ArmEquations.of(dynamics, hand, payload_at, x.get("payload"))
-        return task_equations(arm, mode, projector, x)
+        end = EndEffectorEquations.of(dynamics, hand, payload_at, x.get("payload"))
+        return task_equations(end, mode, projector, x)
 
     shapes = dict(input_shapes(dynamics.robot.dof))
-    for more in further:
-        shapes.update(more)
     if payload_at is not None:
         shapes["payload"] = (PAYLOAD,)
     return optimize(trace(mode, equations, shapes))
-
-
-def task_kernel(
-    dynamics: Dynamics,
-    hand: str,
-    mode: str,
-    projector: str,
-    payload_at: str | None = None,
-    further: Sequence[Shapes] = (),
-) -> Kernel | Callable[..., Any]:
-    """Compile a law in task space; see `task_program`."""
-    digest = robot_digest(dynamics.robot)
-    names = "/".join(name for more in further for name in more)
-    return compile_program(
-        lambda: task_program(dynamics, hand, mode, projector, payload_at, further),
-        key=f"task/{digest}/{dynamics.formulation}/{hand}/{mode}/{projector}/{payload_at}/{names}",
-    )

@@ -1,0 +1,158 @@
+"""Command: the efforts of a cycle, from those that the law asks for, within all limits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
+from robot_dynamics.control.collision import FADE_S
+from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.laws import BY_JOINT, integrate_error
+from robot_dynamics.control.limits import Limited, SoftLimits, limit_rate, saturate
+from robot_dynamics.control.logic import (
+    NEVER,
+    among,
+    both,
+    chosen,
+    either,
+    equal,
+    finite,
+    less,
+    negated,
+)
+from robot_dynamics.control.status import UNSEEING, Cause, Status
+from robot_dynamics.control.transitions import rise
+from robot_dynamics.foundation.arrays import Array
+
+DISTURBANCE_WINDOW_S = 0.05
+"""Time over which efforts are compared with those of the model, s."""
+
+MOST_SHARE = 0.2
+"""Largest disturbance by friction or load, relative to the effort limit; more is a collision."""
+
+MOVES = 0.01
+"""Speed above which a disturbance may be friction, rad/s or m/s."""
+
+SLOW_SHARE = 0.5
+"""Speed below which friction fades on the way to rest, relative to the last one: dry friction stays
+whole down to rest."""
+
+COMMAND = {
+    "tau": Field(VECTOR, "commanded efforts, N m or N"),
+    "cut": Field(VECTOR, "1 where the effort limit cut the effort"),
+    "integral": Field(VECTOR, "efforts of the integral part, N m or N"),
+    "gap": Field(VECTOR, "effort before the last fade minus the one that the fade leads to"),
+    "proportional": Field(VECTOR, "efforts of the feedback joint by joint, N m or N"),
+    "soft": Field(VECTOR, "efforts of the soft limits, N m or N"),
+    "fade_began": Field(SCALAR, "time at which the last fade began, s", NEVER),
+    "commands": Field(SCALAR, "1 if the efforts are to be commanded"),
+    "edition": Field(SCALAR, "edition of the settings in use", -1.0),
+    "was_ending": Field(SCALAR, "1 while efforts pass to the last command"),
+    "disturbance": Field(VECTOR, "efforts that the model does not explain, N m or N"),
+    "last_speed": Field(VECTOR, "velocity of the last state, rad/s or m/s"),
+}
+
+
+def share_of_fade(elapsed: Any, duration: Any) -> Any:
+    """Return the remaining part of a step after an elapsed time of a fade, both s."""
+    u = elapsed / maximum(duration, 1e-9)
+    under_way = both(less(-1e-12, u), less(u, 1.0), less(0.0, duration))
+    return chosen(under_way, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
+
+
+def command(x: Any) -> dict[str, Any]:
+    """Compute the command: law, feedback joint by joint, soft limits, fade, rate and size.
+
+    If any number is not finite, the last command stays.
+    """
+    starts = both(x.seen, negated(less(NEVER / 2.0, x.fade_began)))
+    first = chosen(x.has_begin_tau, x.begin_tau, x.held_tau)
+    last = Limited(chosen(starts, first, x.tau), x.cut)
+    none = np.zeros(len(x.q))
+    closed = negated(x.open_loop)
+
+    ends = less(0.5, x.ending)
+    asked = chosen(x.open_loop, x.expected + _disturbance(x), x.asked)
+    asked = chosen(both(equal(x.status, Status.BLIND), x.lets_go_blind), none, asked)
+    asked = chosen(ends, x.end_tau, asked)
+
+    by_joint = both(among(x.law, BY_JOINT), closed)
+    pd = by_joint * x.trust * (x.kp * x.error + x.kd * x.error_rate)
+    integrates = both(x.has_feedback, closed, negated(equal(x.cause, Cause.OSCILLATION)))
+    began = chosen(both(x.entered, x.starts_measured), none, x.integral)
+    error = chosen(x.fresh, x.error, none)
+    integral = chosen(
+        integrates, integrate_error(began, error, IntegralGains(x.ki, x.i_clamp), x.dt, last), began
+    )
+    zones = SoftLimits(
+        x.soft_lower, x.soft_upper, x.soft_velocity, x.soft_stiffness, x.soft_damping
+    )
+    soft = closed * zones.effort(x.q, x.qd)
+    # What feedback added is kept while it fades, as far as the model does not explain it
+    bridged = both(x.has_feedback, closed) * (1.0 - x.trust) * _disturbance(x)
+    wanted = asked + pd + bridged + integrates * x.trust * integral + soft
+
+    changed = less(0.5, abs(x.settings_edition - x.edition))
+    ends_now = both(ends, negated(x.was_ending))
+    faded = less(x.fade, x.now - x.fade_began)
+    renew = either(starts, changed, x.entered, x.shakes, ends_now, both(x.jumps, faded))
+    began_at = chosen(renew, x.now, x.fade_began)
+    at_once = less(1.5, x.ending)
+    began_at = chosen(at_once, x.now - 2.0 * x.fade - 1.0, began_at)
+    # The effort of an oscillation reverses many times in the usual fade
+    hit = among(x.cause, (Cause.COLLISION, Cause.OSCILLATION))
+    duration = chosen(hit, minimum(x.fade, FADE_S), x.fade)
+    gap = chosen(renew, last.tau - wanted, x.gap)
+    aim = wanted + share_of_fade(x.now - began_at, duration) * gap
+    longest = minimum(x.dt, x.longest_cycle)
+    tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest).tau, x.effort)
+
+    sound = both(finite(aim), x.seen)
+    return {
+        "tau": chosen(sound, tau, last.tau),
+        "cut": chosen(sound, cut, x.cut),
+        "integral": chosen(sound, integral, x.integral),
+        "gap": chosen(sound, gap, x.gap),
+        "proportional": pd,
+        "soft": soft,
+        "fade_began": chosen(x.seen, began_at, x.fade_began),
+        "commands": both(x.seen, negated(among(x.status, (Status.WAITING, Status.SILENT)))),
+        "edition": chosen(x.seen, x.settings_edition, x.edition),
+        "was_ending": ends,
+        "disturbance": _found_disturbance(x, chosen(sound, tau, last.tau)),
+        "last_speed": chosen(x.fresh, x.qd, x.last_speed),
+    }
+
+
+class IntegralGains(NamedTuple):
+    """Gains of the integral part.
+
+    Args:
+        ki: See `Gains`.
+        i_clamp: See `Gains`.
+    """
+
+    ki: Array
+    i_clamp: Array
+
+
+def _found_disturbance(x: Any, tau: Array) -> Any:
+    """Return the mean effort that the model does not explain; it rests while no state comes."""
+    most = MOST_SHARE * select(x.effort, 1e9, x.effort, 1e9)
+    share = minimum(x.dt / DISTURBANCE_WINDOW_S, 1.0)
+    found = x.disturbance + share * (clip(tau - x.expected, -most, most) - x.disturbance)
+    return chosen(both(x.fresh, negated(among(x.status, UNSEEING))), found, x.disturbance)
+
+
+def _disturbance(x: Any) -> Any:
+    """Return the effort to add to that of the model on the way to rest.
+
+    A disturbance against the motion may be friction. It fades at low speed, or it would push a
+    joint at rest. A load stays.
+    """
+    speed = abs(x.last_speed)
+    may = less(0.0, x.disturbance * x.last_speed) * less(MOVES, speed)
+    share = minimum(abs(x.desired[1]) / (SLOW_SHARE * maximum(speed, MOVES)), 1.0)
+    return chosen(may, share, 1.0) * x.disturbance

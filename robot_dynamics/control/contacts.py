@@ -1,0 +1,120 @@
+"""Contacts: external efforts of a new state, and the joint that has one beyond its threshold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import minimum
+from robot_dynamics.control.collision import (
+    LONGEST_GAP_S,
+    NOTE_S,
+    RELEASE,
+    RETREAT_S,
+    ObserverState,
+    observer_equations,
+)
+from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.friction import ELEMENTS, MEASURED_JUMP
+from robot_dynamics.control.intake import slipped_on
+from robot_dynamics.control.logic import (
+    HUGE,
+    NEVER,
+    any_of,
+    both,
+    chosen,
+    either,
+    first_largest,
+    less,
+    negated,
+)
+
+NOTES = round(RETREAT_S / NOTE_S) + 1
+"""Positions that are kept for a retreat."""
+
+OBSERVED = {
+    "observer": Field((len(ObserverState._fields), "n"), "the rows of `ObserverState`"),
+    "external": Field(VECTOR, "external efforts, N m or N, in the direction in which they push"),
+    "threshold": Field(VECTOR, "their thresholds, N m or N", np.inf),
+    "observed_at": Field(SCALAR, "time of the last observed state, s", NEVER),
+    "observed_rotor": Field(VECTOR, "rotor inertia of the last momentum, kg m^2 or kg"),
+    "above_since": Field(VECTOR, "time since which the threshold is exceeded, s", HUGE),
+    "contact": Field(SCALAR, "joint with a contact, or -1", -1.0),
+    "path": Field((NOTES, "n"), "positions of the last moments, the latest first"),
+    "noted_at": Field(SCALAR, "time of the latest of them, s", NEVER),
+}
+
+SENSED = {
+    "observed_elements": Field((ELEMENTS, "n"), "states of the elements of friction"),
+    "observed_direction": Field(VECTOR, "direction that they remember, -1 to 1"),
+    "observed_q": Field(VECTOR, "positions of the last observed state, rad or m"),
+}
+
+
+def _afresh(x: Any) -> Any:
+    """Return whether the observer starts afresh with this state."""
+    passed = x.stamp - x.observed_at
+    other = any_of(less(0.0, abs(x.rotor - x.observed_rotor)))
+    goes_on = both(less(0.0, passed), negated(less(LONGEST_GAP_S, passed)), negated(other))
+    return negated(both(goes_on, negated(x.unheard)))
+
+
+def sense(x: Any) -> dict[str, Any]:
+    """Move what friction remembers on along the measured way."""
+    afresh = _afresh(x)
+    moved = chosen(afresh, 0.0 * x.q, x.q - x.observed_q)
+    z = chosen(afresh, 0.0 * x.observed_elements, x.observed_elements)
+    z, direction = slipped_on(z, moved, x.slip, x.elastic, MEASURED_JUMP)
+    return {"observed_elements": z, "observed_direction": direction, "observed_q": x.q}
+
+
+def observe(x: Any, arm: Any) -> dict[str, Any]:
+    """Observe the external efforts since the last state, and judge them.
+
+    Args:
+        x: Fields of the step.
+        arm: The `Arm`.
+    """
+    at = x.stamp
+    afresh = _afresh(x)
+    dt = chosen(afresh, 1.0, at - x.observed_at)
+    p, rate = arm.momentum(x.q, x.qd)
+    own = x.friction[6]
+    width = chosen(less(0.0, own), own, x.friction_width)
+    rows = [*x.friction[:6], width, x.friction[7], x.rotor, *x.contact_rows]
+    found = observer_equations(
+        {
+            "p": p,
+            "rate": rate,
+            "qd": x.qd,
+            "direction": x.remembers * x.observed_direction,
+            "tau": x.tau,
+            "state": chosen(afresh, 0.0 * x.observer, x.observer),
+            "scalars": np.array([dt, x.contact_gain, afresh]),
+            "settings": np.array(rows),
+        }
+    )
+    state, share = found["state"], found["share"]
+    worst = found["largest"][0]
+    since = chosen(afresh, HUGE + 0.0 * x.above_since, x.above_since)
+    since = chosen(less(1.0, share), minimum(since, at), HUGE + 0.0 * since)
+    long = less(since, at - x.contact_time + 1e-9)
+    contact = chosen(either(afresh, less(worst, RELEASE)), -1.0, x.contact)
+    i, largest = first_largest(long * share)
+    contact = chosen(both(less(contact, -0.5), less(0.0, largest)), i, contact)
+    due = either(afresh, negated(less(at - x.noted_at, NOTE_S)))
+    path = chosen(due, np.concatenate([x.q[None], x.path[:-1]]), x.path)
+    path = chosen(afresh, 0.0 * x.path + x.q, path)
+    kept = ObserverState(*state)
+    return {
+        "observer": state,
+        "external": kept.effort,
+        "threshold": x.contact_rows[0] + kept.band,
+        "observed_at": at,
+        "observed_rotor": x.rotor,
+        "above_since": since,
+        "contact": contact,
+        "path": path,
+        "noted_at": chosen(due, at, x.noted_at),
+    }

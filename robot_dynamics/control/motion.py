@@ -1,0 +1,183 @@
+"""Motion that the arm makes in a status: join the reference, follow it, come to rest, retreat.
+
+A transition is one polynomial of each joint. It is added to the reference while the arm joins it,
+and is the motion itself while the arm comes to rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
+from robot_dynamics.control.collision import RETREATS, STOP_S
+from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.laws import position_error
+from robot_dynamics.control.logic import both, chosen, equal, negated
+from robot_dynamics.control.status import Cause, Status
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.trajectory.interpolation import quintic
+from robot_dynamics.trajectory.replacement import stop_within
+from robot_dynamics.trajectory.trajectory import State
+
+USUAL_SPEED = 1.0
+"""Speed limit assumed where the URDF gives none, rad/s or m/s."""
+
+SHORTEST_JOIN_S = 1e-3
+"""Least time to pass from one motion to another."""
+
+SHORTEST_STOP_S = 1e-6
+"""Least time to come to rest, s: a motion that is to end at once."""
+
+FARTHEST_S = 0.02
+"""Longest extrapolation of a reference with its velocity, s."""
+
+TRANSITION = {
+    "began": Field(SCALAR, "time at which the transition began, s", 0.0),
+    "coefficients": Field(("n", 6), "of ascending powers of time, rad or m"),
+    "lasts": Field(VECTOR, "duration of the transition of each joint, s"),
+    "retreats_at": Field(SCALAR, "time from the transition to a retreat, s"),
+    "retreats_for": Field(SCALAR, "duration of the retreat, s"),
+    "retreat": Field(("n", 6), "coefficients of the retreat, rad or m"),
+}
+
+DESIRED = {
+    "desired": Field((3, "n"), "positions, velocities, accelerations that the arm is to have"),
+    "compared": Field((2, "n"), "positions and velocities at the time of the measured ones"),
+    "measured_q": Field(VECTOR, "positions that feedback compares with them, rad or m"),
+    "measured_qd": Field(VECTOR, "velocities that feedback compares with them"),
+    "error": Field(VECTOR, "position errors, rad or m"),
+    "error_rate": Field(VECTOR, "velocity errors, rad/s or m/s"),
+}
+
+
+class Segment(NamedTuple):
+    """The reference at a time, between two known states.
+
+    Args:
+        before: First state, q and qd, shape (2, n).
+        after: Second state, shape (2, n).
+        share: Part of the way from the first to the second that is made.
+        ahead: Time for which the motion continues from there with its velocity, s.
+        qdd: Accelerations, shape (n,); zero where they are unknown.
+    """
+
+    before: Array
+    after: Array
+    share: Any
+    ahead: Any
+    qdd: Array
+
+
+def on_segment(segment: Segment) -> Array:
+    """Return positions, velocities and accelerations of the reference, shape (3, n)."""
+    q, qd = segment.before + segment.share * (segment.after - segment.before)
+    ahead = clip(segment.ahead, -FARTHEST_S, FARTHEST_S)
+    return np.array([q + ahead * qd, qd, segment.qdd])
+
+
+def evaluated(c: Array, t: Array) -> Array:
+    """Return position, velocity and acceleration, shape (3, n), of polynomials (n, 6) at times."""
+    q = c[:, 5]
+    qd = 5.0 * c[:, 5]
+    qdd = 20.0 * c[:, 5]
+    for k in range(4, -1, -1):
+        q = q * t + c[:, k]
+        if k >= 1:
+            qd = qd * t + float(k) * c[:, k]
+        if k >= 2:
+            qdd = qdd * t + float(k * (k - 1)) * c[:, k]
+    return np.array([q, qd, qdd])
+
+
+def desired_state(x: Any, follows: Any, segment: Segment, now: Any) -> Array:
+    """Return the desired state at a time, shape (3, n), on the present transition.
+
+    Args:
+        x: Fields of `TRANSITION`.
+        follows: Whether the arm follows the reference.
+        segment: The reference.
+        now: The time, s.
+    """
+    since = maximum(now - x.began, 0.0)
+    state = evaluated(x.coefficients, minimum(x.lasts, since))
+    later = clip(since - x.retreats_at, 0.0, x.retreats_for) + 0.0 * x.lasts
+    state = state + evaluated(x.retreat, later)
+    return state + chosen(follows, on_segment(segment), 0.0 * state)
+
+
+def join_duration(gap: Array, speed: Array, least: Any) -> Any:
+    """Return the time to cover a gap at a quarter of the speed limits or less, s.
+
+    Args:
+        gap: Distances, shape (n,), rad or m.
+        speed: Speed limits, shape (n,), rad/s or m/s.
+        least: Least duration, s.
+    """
+    longest = maximum(least, SHORTEST_JOIN_S)
+    # The steepest part of a quintic is 15/8 of its mean
+    for needed in 15.0 / 8.0 * abs(gap) / (speed / 4.0):
+        longest = maximum(needed, longest)
+    return longest
+
+
+def begin_transition(x: Any) -> dict[str, Any]:
+    """Begin a transition from a state: to the reference, or to rest within the joint ranges."""
+    start, n = State(*x.start), len(x.q)
+    none = np.zeros(n)
+    speed = select(x.velocity, 1e9, x.velocity, USUAL_SPEED)  # without a limit it is infinite
+    reference = on_segment(x.segment)
+    gap = position_error(start.q, reference[0], x.continuous)
+    joining = join_duration(gap, speed, x.join)
+    away = State(
+        gap, start.qd - reference[1], x.start[2] - chosen(x.smooth, reference[2], x.start[2])
+    )
+    join = quintic(joining, away, State(none, none, none))
+
+    hit = both(equal(x.cause, Cause.COLLISION), equal(x.status, Status.STOPPED))
+    stop = maximum(chosen(hit, minimum(x.stop, STOP_S), x.stop), SHORTEST_STOP_S)
+    lasts, rest = stop_within(start, stop, x.lower, x.upper)
+    ends = evaluated(rest, lasts)[0]
+    back = position_error(x.retreat_to, ends, x.continuous)
+    returning = join_duration(back, speed, SHORTEST_JOIN_S)
+    goes_back = quintic(returning, State(none, none, none), State(back, none, none))
+    retreats = both(hit, equal(x.reaction, RETREATS))
+    retreats_at: Any = 0.0
+    for end in lasts:
+        retreats_at = maximum(end, retreats_at)
+    return {
+        "began": x.now,
+        "coefficients": chosen(x.follows, join, rest),
+        "lasts": chosen(x.follows, joining + none, lasts),
+        "retreats_at": retreats_at,
+        "retreats_for": returning,
+        "retreat": chosen(retreats, goes_back, 0.0 * goes_back),
+    }
+
+
+def move(x: Any) -> dict[str, Any]:
+    """Compute the desired state of this cycle, and what feedback compares with it.
+
+    A late state belongs to the time at which it was measured, and is compared with the reference of
+    that time.
+
+    Between two states the errors stay as they were: the arm is taken to move as it was to move.
+    Compared with an old state, a reference in motion would seem to run away. As the last state
+    grows old, less of its errors counts.
+    """
+    desired = desired_state(x, x.follows, x.segment, x.now)
+    compared = desired - chosen(x.fresh, x.behind, 0.0 * desired)
+    error = position_error(compared[0], x.q, x.continuous)
+    known = chosen(x.fresh, 1.0, x.starts_measured)
+    error = chosen(known, error, x.error)
+    rate = chosen(known, compared[1] - x.qd, x.error_rate)
+    guessed = both(negated(x.fresh), x.has_feedback)
+    return {
+        "desired": desired,
+        "compared": compared[:2],
+        "measured_q": chosen(guessed, desired[0] - x.trust * error, x.q),
+        "measured_qd": chosen(guessed, desired[1] - x.trust * rate, x.qd),
+        "error": error,
+        "error_rate": rate,
+    }

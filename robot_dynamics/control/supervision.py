@@ -1,0 +1,343 @@
+"""Supervision: which status follows, which law acts, and where the motion of a status begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import maximum, minimum
+from robot_dynamics.control.collision import ACTING, FLOATS, NO_REACTION
+from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field
+from robot_dynamics.control.laws import (
+    COUPLED,
+    FEEDBACK,
+    FEEDFORWARD,
+    FLOATING_LAW,
+    GRAVITY_LAW,
+    IN_TASK_SPACE,
+    position_error,
+)
+from robot_dynamics.control.limits import FAST
+from robot_dynamics.control.logic import (
+    NEVER,
+    all_of,
+    among,
+    any_of,
+    both,
+    chosen,
+    either,
+    equal,
+    finite,
+    first_largest,
+    less,
+    negated,
+)
+from robot_dynamics.control.motion import Segment, desired_state, on_segment
+from robot_dynamics.control.status import (
+    AT_REST,
+    GIVEN_UP,
+    UNSEEING,
+    Cause,
+    Status,
+    next_status,
+)
+
+SHORTEST_PAUSE_S = 0.1
+"""Least time to settle after a joint did not move, s."""
+
+JUMP_WINDOW_S = 0.3
+"""Time in which jumps of a reference are summed, s. A late message makes one and the next one takes
+it back; a sender that catches up makes many of them."""
+
+LARGEST_SUM = 0.05
+"""Sum of jumps that are followed, relative to the distance at which a reference is near."""
+
+REFERENCE = {
+    "reference": Field((2, "n"), "the last reference, q and qd"),
+    "reference_ahead": Field(SCALAR, "time since the reference, s"),
+    "before": Field((2, "n"), "reference before the time of the last state, q and qd"),
+    "after": Field((2, "n"), "reference after it"),
+    "share": Field(SCALAR, "part of the way between them"),
+    "ahead": Field(SCALAR, "time beyond the second one, s"),
+    "reference_qdd": Field(VECTOR, "accelerations of the reference; 0 where unknown"),
+    "reference_tau": Field(VECTOR, "efforts that came with the reference, N m or N"),
+    "has_tau": Field(SCALAR, "1 if efforts came with the reference"),
+    "reference_at": Field(SCALAR, "time at which the last reference came, s", NEVER),
+    "referenced": Field(SCALAR, "1 if there is a reference"),
+    "asked_at": Field(SCALAR, "last time at which a reference or target asked for motion", NEVER),
+    "jumped_by": Field(VECTOR, "summed jumps of the reference, rad or m"),
+}
+
+SUPERVISION = {
+    "begun": Field(SCALAR, "1 once efforts have been computed"),
+    "status": Field(SCALAR, "number of the status"),
+    "cause": Field(SCALAR, "number of the cause of the present stop"),
+    "stop_joint": Field(SCALAR, "joint that stopped the arm"),
+    "stop_value": Field(SCALAR, "quantity that exceeded its limit"),
+    "stop_limit": Field(SCALAR, "the limit"),
+    "paused": Field(SCALAR, "1 from a loss of messages to `resume`"),
+    "returning": Field(SCALAR, "1 from `resume` until the reference is where the arm is"),
+    "settled_at": Field(SCALAR, "time until which the arm is held before it follows, s", NEVER),
+    "touched": Field(SCALAR, "joint with a contact, or -1", -1.0),
+    "law": Field(SCALAR, "number of the law that acts"),
+    "has_feedback": Field(SCALAR, "1 if the law of the mode brings the arm to the desired motion"),
+    "open_loop": Field(SCALAR, "1 if efforts act without feedback"),
+    "follows": Field(SCALAR, "1 if the arm follows the reference"),
+    "entered": Field(SCALAR, "1 if the status is new"),
+    "begins": Field(SCALAR, "1 if a transition begins"),
+    "shakes": Field(SCALAR, "1 if an oscillation was found in this cycle"),
+    "jumps": Field(SCALAR, "1 if the reference goes on elsewhere"),
+    "predicts": Field(SCALAR, "1 if the transition begins with a predicted acceleration"),
+    "start": Field((3, "n"), "state in which the transition begins"),
+    "starts_measured": Field(SCALAR, "1 if that is the measured state"),
+    "smooth": Field(SCALAR, "1 if it begins with the acceleration of the start"),
+    "gives_up": Field(SCALAR, "1 if targets in task space are given up"),
+    "forgets": Field(SCALAR, "1 if the end effector is held where it is"),
+    "was_in_task": Field(SCALAR, "1 if the mode controls the end effector"),
+    "enters_task": Field(SCALAR, "1 if it did not in the last cycle"),
+}
+
+
+def present_of(x: Any) -> Segment:
+    """Return the reference now."""
+    return Segment(x.reference, x.reference, 0.0, x.reference_ahead, x.reference_qdd)
+
+
+def compared_of(x: Any) -> Segment:
+    """Return the reference at the time of the last state."""
+    return Segment(x.before, x.after, x.share, x.ahead, x.reference_qdd)
+
+
+def behind(x: Any, follows: Any) -> Any:
+    """Return the way of the reference since the last state, shape (3, n); zero at rest."""
+    way = on_segment(present_of(x)) - on_segment(compared_of(x))
+    return chosen(follows, way, 0.0 * way)
+
+
+def take_reference(x: Any) -> dict[str, Any]:
+    """Take the reference that came, if it is sound; tell whether it goes on elsewhere."""
+    in_task = among(x.mode, IN_TASK_SPACE)
+    sound = both(
+        less(NEVER / 2.0, x.reference_came),
+        finite(x.came_reference, x.came_before, x.came_after, x.came_qdd, x.came_tau),
+        finite(np.array([x.came_share, x.came_ahead, x.came_reference_ahead])),
+    )
+    usable = both(sound, negated(in_task))
+    new = both(usable, less(x.reference_at, x.reference_came))
+    given = {
+        "reference": x.came_reference,
+        "reference_ahead": x.came_reference_ahead,
+        "before": x.came_before,
+        "after": x.came_after,
+        "share": x.came_share,
+        "ahead": x.came_ahead,
+        "reference_qdd": x.came_qdd,
+        "reference_tau": x.came_tau,
+        "has_tau": x.came_has_tau,
+    }
+    tracking = equal(x.status, Status.TRACKING)
+    jumped_by, jumps = _jumps(x, both(new, tracking, x.referenced))
+    asked = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.asked_at)
+    asked = chosen(both(in_task, x.target_moves), x.now, asked)
+    return {
+        **{name: chosen(usable, value, getattr(x, name)) for name, value in given.items()},
+        "reference_at": chosen(either(new, in_task), x.reference_came, x.reference_at),
+        "referenced": chosen(in_task, 0.0, either(x.referenced, new)),
+        "asked_at": chosen(new, x.reference_came, asked),
+        "jumped_by": chosen(both(tracking, x.referenced), jumped_by, 0.0 * jumped_by),
+        "new_reference": new,
+        "jumps": jumps,
+    }
+
+
+def _jumps(x: Any, new: Any) -> tuple[Any, Any]:
+    """Return summed jumps of the reference, and whether it goes on elsewhere."""
+    age = maximum(x.reference_came - x.reference_at, 0.0)
+    age = chosen(new, age, 0.0)
+    moved = position_error(x.came_reference[0], x.reference[0], x.continuous)
+    come, go = x.reference[1], x.came_reference[1]
+    # A sender of positions alone gives no velocity, and its motion is one jump after the other
+    moves = less(0.0, abs(come) + abs(go))
+    # Between both velocities any motion is possible
+    jump = moved - minimum(maximum(moved, age * minimum(come, go)), age * maximum(come, go))
+    decays = maximum(1.0 - age / JUMP_WINDOW_S, 0.0)
+    summed = chosen(moves, decays * x.jumped_by + jump, 0.0 * jump)
+    far = either(
+        any_of(less(x.nearest, abs(jump))), any_of(less(LARGEST_SUM * x.nearest, abs(summed)))
+    )
+    return chosen(new, summed, x.jumped_by), both(new, far)
+
+
+def supervise(x: Facts) -> dict[str, Any]:
+    """Decide on status, law and transition of a cycle."""
+    reference = take_reference(x)
+    old = present_of(x)
+    present = desired_state(x, x.follows, old._replace(ahead=old.ahead + x.dt), x.now)
+    x.learn({name: value for name, value in reference.items() if name != "jumps"})
+    now, in_task, jumps = x.now, among(x.mode, IN_TASK_SPACE), reference["jumps"]
+    before = x.status
+    tracking = equal(before, Status.TRACKING)
+    segment = present_of(x)
+    current = desired_state(x, x.follows, segment, now) - behind(x, x.follows)
+    tested = chosen(jumps, present, current)
+    error = chosen(x.fresh, position_error(tested[0], x.q, x.continuous), x.error)
+
+    # What stops the arm: the first cause is kept until `resume`
+    resumed = both(x.resume, either(x.paused, less(0.5, x.cause)))
+    cause, joint, value, limit = _first_cause(x, error, resumed)
+
+    blind = less(x.state_timeout, x.age)
+    blind = either(blind, both(x.missed, negated(among(before, UNSEEING))))
+    commanded = negated(less(x.reference_timeout, now - x.asked_at))
+    lost = both(tracking, either(blind, negated(either(commanded, in_task))))
+    paused = chosen(lost, negated(x.resume_by_itself), both(x.paused, negated(resumed)))
+    first = both(x.seen, negated(x.begun))
+    settled_at = chosen(x.brake_closed, now + maximum(x.settle, SHORTEST_PAUSE_S), x.settled_at)
+    waits = either(first, blind, both(x.unheard, negated(tracking)))
+    settled_at = chosen(waits, now + x.settle, settled_at)
+    returning = either(x.returning, resumed)
+    comes = both(returning, negated(either(in_task, _is_near(x, segment))))
+
+    status = next_status(
+        Facts(
+            {name: getattr(x, name) for name in ("seen", "age", "now", "halted", "refused")},
+            {name: getattr(x, name) for name in ("state_timeout", "blind_time")},
+            {"blind": blind, "cause": cause, "commanded": commanded, "paused": paused},
+            {"returning": comes, "settled_at": settled_at},
+        )
+    )
+    entered = both(negated(equal(status - before, 0.0)), x.seen)
+    law, has_feedback, open_loop = _law(x, status, cause, in_task)
+
+    # Where the transition of a new status begins
+    by_hand = both(x.begun, negated(x.has_feedback))
+    shakes = both(equal(cause, Cause.OSCILLATION), negated(equal(x.cause, Cause.OSCILLATION)))
+    led = either(both(by_hand, has_feedback), shakes)
+    stays = both(among(before, AT_REST), negated(by_hand), negated(equal(status, Status.STOPPED)))
+    goes_on = either(stays, both(tracking, equal(status, Status.HOLDING)))
+    predicts = both(entered, equal(status, Status.BLIND))
+    measured = negated(either(predicts, both(entered, goes_on)))
+    jumps = both(jumps, negated(either(entered, led)))
+    flees = both(negated(either(entered, led, tracking)), _runs_away(x, has_feedback, error))
+    none = 0.0 * x.q
+    start = np.array([x.q, chosen(flees, none, x.qd), none])
+    start = chosen(both(entered, goes_on), np.array([present[0], present[1], none]), start)
+    start = chosen(predicts, _predicted(x, present), start)
+    start = chosen(jumps, present, start)
+    follows = both(equal(status, Status.TRACKING), x.referenced, negated(in_task))
+
+    stopped = equal(status, Status.STOPPED)
+    unsure = among(before, (Status.STOPPED, Status.BLIND, Status.SILENT))
+    forgets = both(entered, either(stopped, unsure))
+    reached = among(status, (Status.RESUMED, Status.SETTLING, Status.TRACKING))
+    return {
+        **{name: reference[name] for name in REFERENCE},
+        "asked_at": chosen(both(forgets, in_task), NEVER, x.asked_at),
+        "begun": either(x.begun, x.seen),
+        "status": status,
+        "cause": cause,
+        "stop_joint": joint,
+        "stop_value": value,
+        "stop_limit": limit,
+        "paused": paused,
+        "returning": chosen(reached, comes, returning),
+        "settled_at": settled_at,
+        "touched": _touched(x),
+        "law": law,
+        "has_feedback": has_feedback,
+        "open_loop": open_loop,
+        "follows": follows,
+        "entered": entered,
+        "begins": either(entered, led, jumps, flees),
+        "shakes": shakes,
+        "jumps": jumps,
+        "predicts": predicts,
+        "start": start,
+        "starts_measured": both(either(entered, led, flees), measured),
+        "smooth": jumps,
+        "gives_up": either(x.halted, x.refused, among(status, GIVEN_UP)),
+        "forgets": forgets,
+        "was_in_task": in_task,
+        "enters_task": both(in_task, negated(x.was_in_task)),
+    }
+
+
+def _touched(x: Any) -> Any:
+    """Return the joint with a contact, or -1: closed brakes are none, nor is a hand that leads."""
+    tracking = equal(x.status, Status.TRACKING)
+    judged = either(tracking, among(x.status, (Status.HOLDING, Status.STOPPED)))
+    braked = either(both(tracking, negated(x.answers)), less(-0.5, x.braked_by))
+    led = negated(either(x.has_feedback, x.was_in_task))
+    seen = both(judged, negated(braked), negated(led), negated(equal(x.reaction, NO_REACTION)))
+    return chosen(seen, x.contact, -1.0)
+
+
+def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
+    """Return cause, joint, value and limit of the present stop; the cause is 0 without one."""
+    tracking = both(equal(x.status, Status.TRACKING), x.has_feedback)
+    found = tuple(
+        chosen(resumed, 0.0, own) for own in (x.cause, x.stop_joint, x.stop_value, x.stop_limit)
+    )
+    speed = abs(x.reference[1])
+    i, ratio, value, limit = first_largest(speed / (FAST * x.velocity), speed, x.velocity)
+    fast = both(x.new_reference, tracking, less(1.0, ratio))
+    hit = both(less(-0.5, _touched(x)), among(x.reaction, ACTING))
+    at_contact = [less(abs(x.contact - k), 0.5) for k in range(len(x.q))]
+    external = sum(a * b for a, b in zip(at_contact, x.external, strict=True))
+    threshold = sum(a * b for a, b in zip(at_contact, x.threshold, strict=True))
+    k, excess, off, allowed = first_largest(abs(error) - x.allowed, error, x.allowed)
+    candidates = (
+        (both(less(0.5, x.watched), negated(resumed)), x.watched, x.watched_joint,
+         x.watched_value, x.watched_limit),
+        (fast, float(Cause.FAST_REFERENCE), i, value, limit),
+        (hit, float(Cause.COLLISION), x.contact, external, threshold),
+        (both(tracking, less(0.0, excess)), float(Cause.TRACKING_ERROR), k, off, allowed),
+    )  # fmt: skip
+    for happens, *reason in candidates:
+        takes = both(happens, equal(found[0], Cause.NONE))
+        found = tuple(chosen(takes, a, b) for a, b in zip(reason, found, strict=True))
+    # An oscillation is also found in an arm that is stopped for another cause
+    shakes = both(less(0.5, x.oscillates), negated(resumed))
+    shakes = both(shakes, negated(among(found[0], (Cause.COLLISION, Cause.OSCILLATION))))
+    shaking = x.oscillates, x.oscillating_joint, x.oscillating_size, x.oscillating_rate
+    return tuple(chosen(shakes, a, b) for a, b in zip(shaking, found, strict=True))
+
+
+def _is_near(x: Any, segment: Segment) -> Any:
+    """Return whether the reference is where the arm is, no faster than the joints may move."""
+    q, qd, _ = on_segment(segment)
+    close = all_of(less(abs(position_error(q, x.q, x.continuous)), x.nearest))
+    return both(x.referenced, close, negated(any_of(less(x.velocity, abs(qd)))))
+
+
+def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
+    """Return the number of the law, whether it has feedback, and whether it acts without it."""
+    held = chosen(x.coupled, float(COUPLED), float(FEEDFORWARD))
+    law = chosen(equal(x.mode, FEEDFORWARD), held, x.mode)
+    law = chosen(both(in_task, equal(status, Status.STOPPED)), held, law)
+    unled = both(
+        equal(status, Status.HOLDING), x.referenced, negated(x.halted), x.floats_on_timeout
+    )
+    law = chosen(both(unled, negated(in_task)), float(GRAVITY_LAW), law)
+    # The feedback that oscillates would not end it
+    law = chosen(equal(cause, Cause.OSCILLATION), float(COUPLED), law)
+    floats = both(equal(cause, Cause.COLLISION), equal(x.reaction, FLOATS))
+    law = chosen(floats, float(FLOATING_LAW), law)
+    open_loop = either(equal(status, Status.BLIND), less(0.5, x.ending))
+    return chosen(open_loop, float(FEEDFORWARD), law), among(law, FEEDBACK), open_loop
+
+
+def _predicted(x: Any, present: Any) -> Any:
+    """Return the state of an arm whose states ended: as far from the desired one as it was last."""
+    went_on = both(x.has_feedback, negated(among(x.status, UNSEEING)), negated(x.fresh))
+    drifted = np.array([x.q + x.age * x.qd, x.qd, 0.0 * x.q])
+    held = np.array([present[0] - x.error, present[1] - x.error_rate, present[2]])
+    return chosen(went_on, held, drifted)
+
+
+def _runs_away(x: Any, has_feedback: Any, error: Any) -> Any:
+    """Return whether the arm is too fast and far from its motion to rest for stable feedback."""
+    fast = any_of(less(x.velocity, abs(x.qd)))
+    far = any_of(less(x.allowed, abs(error)))
+    return both(x.begun, x.fresh, has_feedback, negated(x.open_loop), fast, far)

@@ -1,0 +1,397 @@
+"""Targets in task space: the pose of the end effector that the law leads it to, without a jump.
+
+The target moves to the pose or with the twist that was given, at limited speed and acceleration,
+and waits for an end effector that does not follow. Poses are those of the end effector in the root
+link; twists and wrenches are about its origin in axes of the root link, linear over angular.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
+from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.logic import (
+    NEVER,
+    any_of,
+    both,
+    chosen,
+    either,
+    equal,
+    largest,
+    less,
+    negated,
+)
+from robot_dynamics.control.status import Status
+from robot_dynamics.control.target_motion import (
+    LATE,
+    LONGEST_STEP_S,
+    LONGEST_STOP_S,
+    NEAR,
+    RESTING,
+    STREAM_S,
+    pose_difference,
+    size_of,
+    target_equations,
+)
+from robot_dynamics.foundation.arrays import Array
+
+WRENCH_RAMP_S = 0.2
+"""Time from a wrench to another, s."""
+
+STIFFER = 10.0
+"""Factor on the stiffness of a direction from which it was too soft to hold the end effector."""
+
+LEAD = 2.0
+"""Error, relative to the largest that counts, from which the target waits."""
+
+SLIGHT = 1e-3
+"""Share of the motion of a target that counts as none."""
+
+NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
+"""Kinds of a target."""
+
+TURN: tuple[int, ...] = (3, 3)
+
+TARGET_ARRIVED = {
+    "pose_came": Field(SCALAR, "time at which the last target pose came, s", NEVER),
+    "pose_rotation": Field(TURN, "its axes"),
+    "pose_position": Field((3,), "its origin, m"),
+    "twist_came": Field(SCALAR, "time at which the last target twist came, s", NEVER),
+    "twist_given": Field((6,), "this twist, m/s and rad/s"),
+    "twist_lasts": Field(SCALAR, "time for which it lasts, s"),
+    "push_came": Field(SCALAR, "time at which the last target wrench came, s", NEVER),
+    "push_given": Field((6,), "this wrench, N and N m"),
+    "push_lasts": Field(SCALAR, "time for which it lasts, s"),
+    "felt_came": Field(SCALAR, "time at which the last measured wrench came, s", NEVER),
+    "felt": Field((6,), "this wrench that the end effector exerts, in its axes, N and N m"),
+}
+"""Inputs of modes in task space."""
+
+TARGET_EVENTS = {
+    "drops_target": Field(SCALAR, "1 to give up the target"),
+    "drops_pose": Field(SCALAR, "1 to hold the end effector where it is"),
+}
+"""Of that, what holds for one cycle."""
+
+TARGET_SETTINGS = {
+    "task_root": Field((6, 6), "L of the stiffness L L^T"),
+    "task_damping": Field((6, 6), "damping beside that of the damping ratio"),
+    "task_mobility": Field((6, 6), "inverse of the desired inertia"),
+    "task_largest": Field((6,), "errors that count at most, m and rad", 1.0),
+    "task_selection": Field((6,), "1 where the position is controlled"),
+    "task_held": Field((6,), "0 where the end effector is free, else 1"),
+    "task_free_axis": Field((3,), "axis about which it may turn; zeros for none"),
+    "task_numbers": Field((5,), "see `TaskNumbers`", 1.0),
+    "task_returning": Field((3,), "see `ReturnNumbers`", 1.0),
+    "task_feedback": Field((5,), "first numbers of `ForceNumbers`"),
+    "task_timeout": Field(SCALAR, "age at which a measured wrench counts no more, s"),
+    "task_in_frame": Field(SCALAR, "1 if the axes are those of the target, not of the root link"),
+    "task_speed": Field((2,), "largest speeds of the target, m/s and rad/s", 1.0),
+    "task_acceleration": Field((2,), "largest accelerations of the target", 1.0),
+    "task_fast": Field(VECTOR, "joint speeds that a target asks for at most", np.inf),
+}
+"""Settings of modes in task space."""
+
+TARGET = {
+    "target_held": Field(SCALAR, "1 once there is a target"),
+    "target_rotation": Field(TURN, "axes of the target"),
+    "target_position": Field((3,), "origin of the target, m"),
+    "target_twist": Field((6,), "twist of the target, m/s and rad/s"),
+    "target_acceleration": Field((6,), "its derivative in time"),
+    "posture": Field(VECTOR, "joint positions towards which the null space moves"),
+    "given": Field(SCALAR, "kind of the target that was given: 0 none, 1 pose, 2 twist"),
+    "given_until": Field(SCALAR, "time at which it ends, s", NEVER),
+    "goal_rotation": Field(TURN, "axes of the goal"),
+    "goal_position": Field((3,), "origin of the goal, m"),
+    "flow": Field((6,), "twist of the goal in a stream of poses"),
+    "flow_lasts": Field(SCALAR, "time for which it goes on, s"),
+    "asked_twist": Field((6,), "twist in place of a goal"),
+    "seeks": Field(SCALAR, "1 while the target moves to a goal"),
+    "rests": Field(SCALAR, "1 while the target rests", 1.0),
+    "reached": Field(SCALAR, "1 once the target has reached its goal"),
+    "aimed": Field(SCALAR, "1 once the target moves to the pose that was given"),
+    "waits": Field(SCALAR, "1 while the target waits for the end effector"),
+    "braking": Field((2,), "accelerations of the present stop; 0 without one"),
+    "pose_taken": Field(SCALAR, "time at which the last pose that was taken came, s", NEVER),
+    "last_rotation": Field(TURN, "axes of that pose"),
+    "last_position": Field((3,), "origin of that pose, m"),
+    "last_came": Field(SCALAR, "time at which it came, s", NEVER),
+    "in_stream": Field(SCALAR, "1 if that pose may begin a stream"),
+    "twist_taken": Field(SCALAR, "time at which the last twist that was taken came, s", NEVER),
+    "push_until": Field(SCALAR, "time at which the wrench ends, s", NEVER),
+    "push_taken": Field(SCALAR, "time at which the wrench came, s", NEVER),
+    "exerted": Field((6,), "wrench that the end effector exerts now, N and N m"),
+    "push_start": Field((6,), "wrench where the present ramp began"),
+    "push_goal": Field((6,), "wrench where it ends"),
+    "push_began": Field(SCALAR, "time at which it began, s"),
+    "used_pull": Field((6,), "stiffness in the directions of motion in use"),
+    "used_axis": Field((3,), "free axis in use"),
+    "dropped": Field(SCALAR, "twists that have ended by themselves"),
+}
+"""State of a target."""
+
+
+def target_moves(x: Any) -> Any:
+    """Return whether a target asks for motion in this cycle."""
+    new = either(less(x.pose_taken, x.pose_came), less(x.twist_taken, x.twist_came))
+    goes_on = both(less(0.5, x.given), less(x.now, x.given_until))
+    return both(either(new, goes_on), negated(either(x.drops_target, x.unheard)))
+
+
+def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
+    """Move the target on by a cycle.
+
+    Args:
+        x: Fields of the step.
+        rotation: Measured axes of the end effector, shape (3, 3).
+        position: Its measured origin, shape (3,), m.
+    """
+    tracking = equal(x.status, Status.TRACKING)
+    pushing = either(tracking, equal(x.status, Status.HOLDING))
+    pull, stiffer = _changed_pull(x)
+    begins = either(negated(x.target_held), x.forgets, x.enters_task, stiffer, x.drops_pose)
+    drops = either(x.gives_up, x.drops_target, x.drops_pose, x.unheard)
+
+    # What was given last
+    new_pose = less(x.pose_taken, x.pose_came)
+    new_twist = both(less(x.twist_taken, x.twist_came), negated(less(x.twist_came, x.pose_came)))
+    new_pose = both(new_pose, negated(both(new_twist, less(x.pose_came, x.twist_came))))
+    until = chosen(new_pose, -NEVER, x.given_until)
+    until = chosen(new_twist, x.twist_came + x.twist_lasts, until)
+    kept = chosen(begins, NO_TARGET, x.given)  # what comes in this cycle is for the new target
+    given = chosen(new_pose, POSE, chosen(new_twist, TWIST, kept))
+    given = chosen(drops, NO_TARGET, given)
+    over = negated(less(x.now, until))
+    ended = both(equal(given, TWIST), over)
+    led = both(less(0.5, given), tracking, negated(over))
+
+    pose = _Target(x, rotation, position, begins)
+    seeks = equal(given, POSE)
+    new = both(seeks, negated(both(x.aimed, negated(new_pose))))
+    away = pose_difference(pose.rotation, pose.position, x.pose_rotation, x.pose_position)
+    leaves_for, behind = _leaves(x, pose.rotation, away), _behind(x, 1.0)
+    comes_back = both(new, negated(leaves_for))
+    waited = both(x.waits, led)
+    released = both(waited, seeks, either(comes_back, negated(any_of(behind))))
+    runs_off = both(
+        led, seeks, negated(waited), negated(new), _leaves(x, pose.rotation, pose.twist)
+    )
+    waits = both(led, seeks, either(both(waited, negated(released)), runs_off))
+    aims = both(led, seeks, either(released, both(new, negated(waited))))
+    drives = both(led, equal(given, TWIST))
+    rests = either(negated(led), runs_off)
+    done = both(led, seeks, negated(new), negated(waits), negated(aims), pose.reached)
+    given = chosen(done, NO_TARGET, given)
+
+    pose.aim(x, aims)
+    pose.drive(drives, _within_lead(x, pose.rotation, x.twist_given))
+    pose.rest(rests)
+    pose.step(x)
+    wrench = _push(x, both(pushing, negated(drops)))
+    return {
+        "target_held": 1.0,
+        "target_rotation": pose.rotation,
+        "target_position": pose.position,
+        "target_twist": pose.twist,
+        "target_acceleration": pose.acceleration,
+        "posture": chosen(begins, x.q, x.posture),
+        "given": given,
+        "given_until": until,
+        "goal_rotation": pose.goal_rotation,
+        "goal_position": pose.goal_position,
+        "flow": pose.flow,
+        "flow_lasts": pose.flow_lasts,
+        "asked_twist": pose.asked,
+        "seeks": pose.seeks,
+        "rests": pose.rests,
+        "reached": pose.reached,
+        "aimed": both(led, seeks),
+        "waits": waits,
+        "braking": pose.braking,
+        "pose_taken": x.pose_came,
+        "last_rotation": pose.last_rotation,
+        "last_position": pose.last_position,
+        "last_came": pose.last_came,
+        "in_stream": pose.in_stream,
+        "twist_taken": x.twist_came,
+        **wrench,
+        "used_pull": pull,
+        "used_axis": x.task_free_axis,
+        "dropped": x.dropped + both(ended, less(x.now - x.dt, until)),
+    }
+
+
+def _changed_pull(x: Any) -> tuple[Array, Any]:
+    """Return the stiffness in use, and whether an end effector led away would spring back."""
+    pull = x.task_selection * (x.task_root * x.task_root).sum(axis=1)
+    far = less(STIFFER * x.used_pull, pull)
+    off = less(0.0, pull) * less(x.task_largest, abs(x.task_error))
+    other = any_of(less(1e-9, abs(pull - x.used_pull)))
+    turned = any_of(less(1e-12, abs(x.task_free_axis - x.used_axis)))
+    springs = both(other, any_of(either(far, off)))
+    return pull, both(x.target_held, either(springs, turned))
+
+
+def axes_of_task(x: Any, rotation: Array) -> Array:
+    """Return the axes of the task in the root link, as columns, shape (3, 3)."""
+    return np.asarray(chosen(x.task_in_frame, rotation, np.eye(3)))
+
+
+def _behind(x: Any, share: float) -> Array:
+    """Return the directions in which the end effector is a share of the largest error behind."""
+    return np.asarray(less(share * x.task_largest, x.task_selection * abs(x.task_error)))
+
+
+def _leaves(x: Any, rotation: Array, twist: Array) -> Any:
+    """Return whether a twist takes the target on from an end effector that is too far behind.
+
+    One that leads back to it in other directions may leave it slightly in this one.
+    """
+    behind = _behind(x, LEAD)
+    along = (twist.reshape(2, 3) @ axes_of_task(x, rotation)).ravel()
+    away = along * x.task_error * x.task_selection / x.task_largest**2
+    return both(any_of(behind), less(SLIGHT * abs(away).sum(), (behind * away).sum()))
+
+
+def _within_lead(x: Any, rotation: Array, twist: Array) -> Array:
+    """Return a twist without the directions in which it leaves the end effector too far behind."""
+    S = axes_of_task(x, rotation)
+    along = (twist.reshape(2, 3) @ S).ravel()
+    leaves = _behind(x, LEAD) * less(0.0, along * x.task_error)
+    return np.asarray((((1.0 - leaves) * along).reshape(2, 3) @ S.T).ravel())
+
+
+def _push(x: Any, may: Any) -> dict[str, Any]:
+    """Move the exerted wrench on along its ramp."""
+    new = less(x.push_taken, x.push_came)
+    until = chosen(new, x.push_came + x.push_lasts, x.push_until)
+    until = chosen(either(x.gives_up, x.drops_target, x.forgets, x.unheard), NEVER, until)
+    goal = chosen(both(may, less(x.now, until)), x.push_given, 0.0 * x.push_given)
+    other = any_of(less(0.0, abs(goal - x.push_goal)))
+    moving = less(x.now - x.dt, x.push_began + WRENCH_RAMP_S)
+    began = chosen(other, chosen(moving, x.now - x.dt, x.now), x.push_began)
+    start = chosen(other, x.exerted, x.push_start)
+    u = clip((x.now - began) / WRENCH_RAMP_S, 0.0, 1.0)
+    return {
+        "push_until": until,
+        "push_taken": x.push_came,
+        "exerted": start + u * (goal - start),
+        "push_start": start,
+        "push_goal": goal,
+        "push_began": began,
+    }
+
+
+class _Target:
+    """The target while a cycle moves it on."""
+
+    def __init__(self, x: Any, rotation: Array, position: Array, begins: Any) -> None:
+        none = np.zeros(6)
+        self.rotation = chosen(begins, rotation, x.target_rotation)
+        self.position = chosen(begins, position, x.target_position)
+        self.twist = chosen(begins, none, x.target_twist)
+        self.acceleration = chosen(begins, none, x.target_acceleration)
+        self.goal_rotation = chosen(begins, rotation, x.goal_rotation)
+        self.goal_position = chosen(begins, position, x.goal_position)
+        self.flow, self.flow_lasts = chosen(begins, none, x.flow), x.flow_lasts
+        self.asked = chosen(begins, none, x.asked_twist)
+        self.seeks = chosen(begins, 0.0, x.seeks)
+        self.rests = chosen(begins, 1.0, x.rests)
+        self.reached = chosen(begins, 1.0, x.reached)
+        self.braking = chosen(begins, np.zeros(2), x.braking)
+        self.in_stream = chosen(begins, 0.0, x.in_stream)
+        self.last_came = x.last_came
+        self.last_rotation, self.last_position = x.last_rotation, x.last_position
+
+    def aim(self, x: Any, now: Any) -> None:
+        """Move to the pose that was given, as part of a stream if there is one."""
+        passed = x.pose_came - self.last_came
+        streams = both(self.in_stream, less(0.0, passed), less(passed, STREAM_S))
+        passed = chosen(streams, passed, 1.0)
+        last = self.last_rotation, self.last_position
+        flow = pose_difference(*last, x.pose_rotation, x.pose_position) / passed
+        self.flow = chosen(now, chosen(streams, flow, 0.0 * flow), self.flow)
+        self.flow_lasts = chosen(both(now, streams), LATE * passed, self.flow_lasts)
+        self.goal_rotation = chosen(now, x.pose_rotation, self.goal_rotation)
+        self.goal_position = chosen(now, x.pose_position, self.goal_position)
+        self.last_rotation = chosen(now, x.pose_rotation, self.last_rotation)
+        self.last_position = chosen(now, x.pose_position, self.last_position)
+        self.last_came = chosen(now, x.pose_came, self.last_came)
+        self.in_stream = chosen(now, 1.0, self.in_stream)
+        self.seeks = chosen(now, 1.0, self.seeks)
+        self.rests = chosen(now, 0.0, self.rests)
+        self.reached = chosen(now, 0.0, self.reached)
+
+    def drive(self, now: Any, twist: Array) -> None:
+        """Move with a twist."""
+        self.asked = chosen(now, twist, self.asked)
+        self.in_stream = chosen(now, 0.0, self.in_stream)
+        self.seeks = chosen(now, 0.0, self.seeks)
+        self.rests = chosen(now, 0.0, self.rests)
+
+    def rest(self, now: Any) -> None:
+        """Come to rest on the way."""
+        self.asked = chosen(now, 0.0 * self.asked, self.asked)
+        self.seeks = chosen(now, 0.0, self.seeks)
+
+    def step(self, x: Any) -> None:
+        """Move on by the time of a cycle."""
+        dt = minimum(x.dt, LONGEST_STEP_S)
+        moves = both(negated(self.rests), less(0.0, dt))
+        flows = both(self.seeks, any_of(less(0.0, abs(self.flow))))
+        lasts = self.flow_lasts - chosen(flows, dt, 0.0)
+        ends = both(moves, flows, less(lasts, 1e-12))  # the stream has ended
+        goal_R = chosen(ends, self.last_rotation, self.goal_rotation)
+        goal_p = chosen(ends, self.last_position, self.goal_position)
+        flow = chosen(ends, 0.0 * self.flow, self.flow)
+
+        speeds = np.array([size_of(self.twist[:3]), size_of(self.twist[3:])])
+        slower = both(less(x.attainable, 1.0), 1.0) * less(RESTING * x.task_speed, speeds)
+        speed = chosen(slower, x.attainable * speeds, x.task_speed)
+        goes = either(self.seeks, any_of(less(0.0, abs(self.asked))))
+        begun = less(0.0, self.braking)
+        stop = chosen(begun, self.braking, maximum(speeds / LONGEST_STOP_S, x.task_acceleration))
+        braking = chosen(goes, 0.0 * stop, stop)
+        found = target_equations(
+            {
+                "rotation": self.rotation,
+                "position": self.position,
+                "twist": self.twist,
+                "goal_rotation": goal_R,
+                "goal_position": goal_p,
+                "flow": flow,
+                "asked": self.asked,
+                "follows": np.array([self.seeks]),
+                "speed": speed,
+                "largest_acceleration": chosen(goes, x.task_acceleration, stop),
+                "dt": np.array([chosen(moves, dt, 1.0)]),
+            }
+        )
+        still = negated(any_of(less(0.0, abs(flow))))
+        arrives = both(self.seeks, still, less(largest(abs(found["next_gap"])), NEAR))
+        stands = both(negated(goes), negated(any_of(less(0.0, abs(found["next_twist"])))))
+        halts = either(arrives, stands)
+
+        def after(new: Any, old: Any) -> Any:
+            return chosen(moves, new, old)
+
+        rotation = chosen(arrives, goal_R, found["next_rotation"])
+        position = chosen(arrives, goal_p, found["next_position"])
+        none = np.zeros(6)
+        self.rotation, self.position = (
+            after(rotation, self.rotation),
+            after(position, self.position),
+        )
+        self.twist = after(chosen(halts, none, found["next_twist"]), self.twist)
+        self.acceleration = after(
+            chosen(halts, none, found["next_acceleration"]), self.acceleration
+        )
+        self.goal_rotation = after(found["next_goal_rotation"], goal_R)
+        self.goal_position = after(found["next_goal_position"], goal_p)
+        self.flow, self.flow_lasts = flow, lasts
+        self.braking = after(braking, self.braking)
+        self.reached = after(either(self.reached, arrives), self.reached)
+        self.rests = after(halts, self.rests)

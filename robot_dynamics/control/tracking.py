@@ -1,0 +1,117 @@
+"""Tracking: law and command of the step for a known motion, without supervision.
+
+A simulation that compares laws knows motion and state in every cycle: nothing is joined, lost or
+stopped. It evaluates the same stages as a controller that tracks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.controller import Controller
+from robot_dynamics.control.intake import LOADS
+from robot_dynamics.control.laws import ALL_MODES, COUPLED, FEEDFORWARD, LAWS, Measured
+from robot_dynamics.control.laws import position_error as difference
+from robot_dynamics.control.model import Model
+from robot_dynamics.control.settings import Settings
+from robot_dynamics.control.status import Status
+from robot_dynamics.control.task import Task
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.trajectory.trajectory import State
+
+
+class Tracking:
+    """The efforts of one law along a known motion.
+
+    Args:
+        model: The arm and its gains.
+        settings: Mode and limits.
+        limit: Largest effort, shape (n,), N m or N; by default that of the URDF.
+        task: Of the modes in task space: its end effector follows that of the motion.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: Settings,
+        limit: Array | None = None,
+        task: Task | None = None,
+    ) -> None:
+        self._controller = Controller(model, settings, task)
+        self._task, self._mode = task, ALL_MODES[settings.mode]
+        if limit is not None:
+            self._controller.limit = limit
+            self._controller.settings_vector("effort")[:] = limit
+        if task is not None:
+            self._controller.settings_vector("task_fast")[:] = np.inf
+        self._number = LAWS.index(settings.mode)
+
+    @property
+    def model(self) -> Model:
+        """The arm and its gains."""
+        return self._controller.model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        self._controller.model = model
+
+    def effort(
+        self, desired: State, measured: Measured, dt: float, tau: Array | None = None
+    ) -> Array:
+        """Return the efforts of a cycle, shape (n,), N m or N.
+
+        Args:
+            desired: Desired state.
+            measured: Measured state.
+            dt: Time since the last cycle, s.
+            tau: Efforts of the model for the desired state; by default the step computes them.
+        """
+        controller = self._controller
+        model, x = controller.model, controller.fields_to_write()
+        arrived = controller.arrived
+        if not x["begun"][0]:
+            arrived["has_begin_tau"][0] = 1.0
+            arrived["begin_tau"][:] = model.gravity(desired.q)
+        law = COUPLED if self._number == FEEDFORWARD and model.coupled else self._number
+        numbers: dict[str, Any] = {
+            **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
+            "status": Status.TRACKING,
+            "law": law,
+            "has_feedback": self._mode.feedback,
+            "was_in_task": self._mode.in_task_space,
+            "dt": dt,
+            "q": measured.q,
+            "qd": measured.qd,
+            "measured_q": measured.q,
+            "measured_qd": measured.qd,
+            "desired": desired,
+            "compared": np.array(desired[:2]),
+            "error": difference(desired.q, measured.q, model.continuous),
+            "error_rate": desired.qd - measured.qd,
+            "has_tau": float(tau is not None),
+            "load": np.concatenate([arrived[f"{name}_goal"] for name in LOADS]),
+        }
+        if tau is not None:
+            numbers["reference_tau"] = tau
+        if self._task is not None:
+            numbers.update(_target(self._task, model, desired))
+        for name, value in numbers.items():
+            x[name][:] = value
+        arrived["now"][0] += dt
+        controller.evaluate(("remember", "law", "command"))
+        return controller.commanded
+
+
+def _target(task: Task, model: Model, desired: State) -> dict[str, Array]:
+    """Return the target on a motion of the joints, without limits of speed."""
+    arm = model.dynamics
+    J, pose = arm.jacobian(desired.q, task.hand), arm.pose(desired.q, task.hand)
+    return {
+        "target_rotation": pose.rotation,
+        "target_position": pose.position,
+        "target_twist": J @ desired.qd,
+        "target_acceleration": J @ desired.qdd + arm.drift(desired.q, desired.qd, task.hand),
+        "posture": desired.q,
+    }

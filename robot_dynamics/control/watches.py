@@ -1,0 +1,121 @@
+"""Watches: closed brakes, motion at the effort limit, oscillation. They look at every command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import minimum
+from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.laws import IN_TASK_SPACE
+from robot_dynamics.control.logic import (
+    all_of,
+    among,
+    any_of,
+    both,
+    chosen,
+    either,
+    equal,
+    first_largest,
+    less,
+    negated,
+)
+from robot_dynamics.control.status import Cause, Status
+from robot_dynamics.foundation.arrays import Array
+
+WINDOW_S = 0.3
+"""Time constant with which the summed deviation of a saturated joint decays, s."""
+
+STILL = 1e-4
+"""Largest displacement of a joint with a closed brake, rad or m."""
+
+PUSHED, PUSHED_S = 0.5, 0.05
+"""Change of effort, relative to the limit, that overcomes any friction, and the time in which it
+moves a free joint, s."""
+
+UNANSWERED, UNANSWERED_S = 0.1, 0.2
+"""The same while no joint has moved: the drives may ignore the efforts. Then a smaller change
+counts: drives that begin to use them would start the arm with a jerk."""
+
+WATCHES = {
+    "looks": Field(SCALAR, "1 if the error is looked at for an oscillation"),
+    "moved": Field(VECTOR, "summed deviation of saturated joints, rad or m"),
+    "watched": Field(SCALAR, "number of the cause that a watch found in the last cycle"),
+    "watched_joint": Field(SCALAR, "joint that it found"),
+    "watched_value": Field(SCALAR, "value that it found"),
+    "watched_limit": Field(SCALAR, "limit of that value"),
+    "brake_q": Field(VECTOR, "positions at which the arm began to follow, rad or m"),
+    "brake_tau": Field(VECTOR, "efforts that held it there, N m or N"),
+    "free": Field(VECTOR, "1 for joints that have moved since"),
+    "pushed_for": Field(VECTOR, "time for which a joint has been pushed in vain, s"),
+    "answers": Field(SCALAR, "1 if any joint has moved since"),
+    "braked_by": Field(SCALAR, "joint that does not move although it is pushed, or -1", -1.0),
+    "brake_closed": Field(SCALAR, "1 if a joint was found that does not move"),
+}
+
+
+def watch(x: Any) -> dict[str, Any]:
+    """Look at the command of a cycle."""
+    return {**watch_saturation(x), **watch_brakes(x)}
+
+
+def summed_deviation(moved: Array, speed: Array, dt: Any) -> Array:
+    """Return the deviation of saturated joints within about `WINDOW_S`.
+
+    Args:
+        moved: The deviation so far, shape (n,), rad or m.
+        speed: Difference from the desired velocity of saturated joints, otherwise zero, shape (n,).
+        dt: Duration of the cycle, s.
+    """
+    return np.asarray(np.exp(-dt / WINDOW_S) * moved + dt * speed)
+
+
+def watch_saturation(x: Any) -> dict[str, Any]:
+    """Find an arm that moves as it should not while its efforts are at their limits."""
+    in_task = among(x.law, IN_TASK_SPACE)
+    judged = both(
+        x.seen, x.fresh, negated(equal(x.status, Status.BLIND)), either(x.has_feedback, in_task)
+    )
+    wanted = chosen(in_task, x.task_velocity, x.desired[1])
+    speed = judged * x.cut * abs(x.qd - wanted)
+    moved = summed_deviation(x.moved, speed, minimum(x.dt, x.state_timeout))
+    i, excess, value, limit = first_largest(moved - x.nearest, speed, x.effort)
+    found = both(judged, less(0.0, excess), less(0.0, value))
+    return {
+        "moved": moved,
+        "watched": found * float(Cause.SATURATION),
+        "watched_joint": i,
+        "watched_value": value,
+        "watched_limit": limit,
+    }
+
+
+def watch_brakes(x: Any) -> dict[str, Any]:
+    """Find a joint that has not moved since the arm began to follow, although it was pushed."""
+    tracking = equal(x.status, Status.TRACKING)
+    begins = both(x.entered, tracking)
+    q, tau = chosen(begins, x.q, x.brake_q), chosen(begins, x.tau, x.brake_tau)
+    free = chosen(begins, 0.0 * x.free, x.free)
+    free = either(free, less(STILL, abs(x.q - q)))
+    answers = any_of(free)
+    share = chosen(answers, PUSHED, UNANSWERED)
+    delay = chosen(answers, PUSHED_S, UNANSWERED_S)
+    pushed = less(share * x.effort, abs(x.tau - tau)) * (1.0 - free)
+    time = pushed * (chosen(begins, 0.0 * x.pushed_for, x.pushed_for) + x.dt)
+    i, longest = first_largest(time)
+    closed = both(tracking, x.seen, less(delay, longest), negated(all_of(free)))
+    before = x.braked_by
+    at = [both(less(abs(before - k), 0.5), free[k]) for k in range(len(x.q))]
+    came_free = both(tracking, either(0.0, *at))
+    kept = chosen(either(tracking, equal(x.status, Status.SETTLING)), before, -1.0)
+    kept = chosen(came_free, -1.0, kept)
+    return {
+        "brake_q": q,
+        "brake_tau": tau,
+        "free": chosen(tracking, free, x.free),
+        "pushed_for": chosen(tracking, time, 0.0 * time),
+        "answers": chosen(tracking, answers, x.answers),
+        "braked_by": chosen(closed, i, kept),
+        "brake_closed": closed,
+    }
