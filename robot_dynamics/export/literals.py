@@ -1,4 +1,4 @@
-"""Literals of C++: numbers, arrays and texts."""
+"""Literals of C: numbers, arrays and texts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Iterable
 
 
 def number(x: float) -> str:
-    """Return a number as a literal; an infinite one as the constant UNLIMITED."""
+    """Return a number as a literal; an infinite one or NaN as a macro of <math.h>."""
+    if math.isnan(x):
+        return "NAN"
     if math.isinf(x):
-        return "UNLIMITED" if x > 0.0 else "-UNLIMITED"
-    return repr(x + 0.0)
+        return "INFINITY" if x > 0.0 else "-INFINITY"
+    return repr(float(x) + 0.0)
 
 
 def vector(values: Iterable[float]) -> str:
-    """Return the initializer of a std::array."""
-    return "{{" + ", ".join(number(float(x)) for x in values) + "}}"
+    """Return the initializer of an array."""
+    return "{" + ", ".join(number(float(x)) for x in values) + "}"
 
 
 def text(name: str) -> str:

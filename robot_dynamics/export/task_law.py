@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.compiler.source.c import c_source
 from robot_dynamics.control import target_motion
+from robot_dynamics.control.end_effector import task_program
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.task import largest_joint_speeds
-from robot_dynamics.control.task_kernel import task_program
 from robot_dynamics.control.task_settings import HandMobility
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -108,7 +109,12 @@ def task_law_source(
     robot.frame(hand)
     name = identifier(robot.name, "robot")
     law = replace(task_program(dynamics, hand, mode, projector, hand), name=f"{name}_{mode}")
-    target = replace(target_motion.program(), name=f"{name}_target_motion")
+    target = trace(
+        f"{name}_target_motion",
+        lambda **x: target_motion.target_equations(x),
+        target_motion.SHAPES,
+    )
+    target = optimize(target)
     defaults = _defaults(HandMobility(dynamics, hand), robot)
     joints = ", ".join(f"{i} {joint}" for i, joint in enumerate(robot.joint_names))
     head = {

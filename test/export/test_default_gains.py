@@ -1,12 +1,14 @@
-"""Default gains of exported controllers: no arm oscillates under them, at any update rate."""
+"""Default gains of model libraries: no arm oscillates under them, at any update rate."""
 
 import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Measured
+from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.sampling.tuning import gains_for
-from robot_dynamics.export.robot_header import default_models
+from robot_dynamics.export.configuration import Defaults
+from robot_dynamics.identification import Drives
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import LawController, with_mass_scaled
 from robot_dynamics.simulation.compiled_plant import fastest_plant
@@ -22,6 +24,12 @@ NAMES = ("ur5", "panda", "planar_2r")
 def first(value, *others):
     """Parameters of which all but the first one are thorough."""
     return [value, *(pytest.param(x, marks=pytest.mark.thorough) for x in others)]
+
+
+def default_models(dynamics, bandwidth):
+    n = dynamics.robot.dof
+    drives = Drives(Friction.none(n), np.zeros(n))
+    return Defaults(dynamics, None, None, None, drives, bandwidth).models()
 
 
 def arm_named(name):

@@ -9,8 +9,9 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
+from robot_dynamics.compiler.kernel import compile_program
+from robot_dynamics.control.end_effector import task_program
 from robot_dynamics.control.target_motion import SHAPES, target_equations
-from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_space import CONSISTENT, input_shapes
 from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.robot import find_robot
@@ -55,7 +56,7 @@ def law_inputs(arm):
 
 def test_the_law_in_c_is_the_law(arm, library):
     x = law_inputs(arm)
-    kernel = task_kernel(arm, "tool0", "cartesian_impedance", CONSISTENT, "tool0")
+    kernel = compile_program(task_program(arm, "tool0", "cartesian_impedance", CONSISTENT, "tool0"))
     expected = kernel(*x.values())
     shapes = [result.shape for result in expected]
     found = call(library.ur5_cartesian_impedance, x.values(), shapes)

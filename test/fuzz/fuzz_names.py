@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -32,9 +31,7 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics.exported import Export
 from robot_dynamics.dynamics.symbolic_parameters import symbolic_program
 from robot_dynamics.dynamics.variant import Variant
-from robot_dynamics.export.control_kernels import payload_frame
-from robot_dynamics.export.controller_package import CONTROLLER, PackageRequest, controller_package
-from robot_dynamics.export.package_name import check_package_name, package_name_of
+from robot_dynamics.export.model_library import ModelRequest, model_source, payload_frame
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.identification.export.parameter_file import Drives, write_parameters
@@ -140,30 +137,12 @@ def shape(language, text, name, tool):
 
 
 def controller(robot, text):
-    """Files of an exported controller without comments, literals and names."""
-    check_package_name(package_name_of(robot.name))
-    command = f"robot-dynamics export controller {shlex.quote(robot.name)}"
-    request = PackageRequest("pkg", text, robot, {}, None, payload_frame(robot), command=command)
-    files = dict(controller_package(request).files)
-    readme = files.pop("README.md")
-    head, _, body = readme.partition("-->\n\n# pkg\n")
-    assert head.startswith("<!--\n") and "--" not in head[4:]
-    (goal,) = re.findall(r"^ros2 action send_goal .*", body, re.M)
-    named = (
-        "ros2 action|    (command_joints|joints|constraints): |.*robot `|robot-dynamics |"
-        ".*payload`|.*of the hand `"
-    )
-    found = {"README.md": [x for x in body.split("\n") if not re.match(named, x)]}
-    found["goal"] = nameless(yaml.safe_load(shlex.split(goal)[-1]), robot)
-    for path, written in files.items():
-        if path.endswith((".urdf", ".xml")):
-            found[path] = [(x.tag, list(x.attrib)) for x in ElementTree.fromstring(written).iter()]
-        elif path.endswith(".yaml"):
-            found[path] = nameless(yaml.safe_load(written), robot)
-        else:
-            assert written.isascii(), path
-            found[path] = nothing_but_code(path, written)
-    return found
+    """C of a model library without comments and literals."""
+    command = f"robot-dynamics export model {shlex.quote(robot.name)}"
+    request = ModelRequest(text, robot, {}, endpoint=payload_frame(robot), command=command)
+    source = model_source(request)
+    assert source.isascii()
+    return nothing_but_code("model.c", source)
 
 
 def nothing_but_code(path, text):
@@ -173,17 +152,6 @@ def nothing_but_code(path, text):
     text = text.replace("??/", "\\").replace("\\\n", "")
     tokens = r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*'
     return re.sub(tokens, lambda x: '""' if x[0][0] == '"' else " ", text, flags=re.S)
-
-
-def nameless(value, robot):
-    """Content of a YAML file with numbers in place of the names of joints."""
-    numbers = {name: k for k, name in enumerate(robot.joint_names)}
-    numbers |= {f"{CONTROLLER}/{name}": k for name, k in numbers.items()}
-    if isinstance(value, dict):
-        return {numbers.get(key, key): nameless(x, robot) for key, x in value.items()}
-    if isinstance(value, list):
-        return [nameless(x, robot) for x in value]
-    return numbers.get(value, value) if isinstance(value, str) else value
 
 
 class Elements(HTMLParser):

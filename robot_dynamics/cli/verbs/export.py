@@ -1,13 +1,15 @@
-"""Write C++ for ROS 2 that needs neither Python nor this package.
+"""Write C for controllers that need neither Python nor this package when they run.
 
-    robot-dynamics export controller arm.urdf -o ~/ros2_ws/src
-    robot-dynamics export controller panda --lock panda_finger_joint1=0.02 --payload 1.2
-    robot-dynamics export controller arm.urdf --name my_arm_controllers --force
+    robot-dynamics export model arm.urdf -o arm.so
+    robot-dynamics export model panda --lock panda_finger_joint1=0.02 --payload 1.2 -o panda.so
+    robot-dynamics export model arm.urdf --source -o arm.c
+    robot-dynamics export controllers -o ~/ros2_ws/src
     robot-dynamics export law ur5 --mode cartesian_impedance --frame tool0 --output impedance.c
 
-`law` writes a law in task space and the motion of its target as two C99 functions. `controller`
-writes a package for colcon with a ros2_control controller of the robot. A package that was changed
-by hand is overwritten only with --force.
+`model` compiles a robot into a library that the ros2_control controllers load: its equations, laws,
+limits and names. With --source it writes the C file, to be compiled on another computer.
+`controllers` copies their C++ package, one for all robots. `law` writes a law in task space and the
+motion of its target as two C99 functions.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     new_file,
     number_list,
+    output_file,
     output_folder,
     positive,
     say,
@@ -42,14 +45,10 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.task_space import CONSISTENT, IMPEDANCE, PROJECTORS
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.export.control_kernels import payload_frame
-from robot_dynamics.export.controller_package import (
-    PackageRequest,
-    check_effort_limits,
-    controller_package,
-)
+from robot_dynamics.export.controllers_package import NAME, package_files
+from robot_dynamics.export.library_compiler import compile_library
+from robot_dynamics.export.model_library import ModelRequest, model_source, payload_frame
 from robot_dynamics.export.package_folder import write_folder
-from robot_dynamics.export.package_name import check_package_name, package_name_of
 from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
@@ -60,50 +59,17 @@ from robot_dynamics.spatial import Inertia
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
-    controller = actions.add_parser("controller", help="a package with a ros2_control controller")
-    take_negative_lists(controller)
-    add_robot(controller)
-    controller.add_argument("--name", help="of the package (default: <robot>_controllers)")
-    add_lock(controller, "joints that stand still, and their positions (rad or m)")
-    controller.add_argument(
-        "--payload", type=positive, metavar="MASS", help="carried from the start, kg"
-    )
-    controller.add_argument("--com", help="its centre of mass, m (default: 0,0,0)")
-    controller.add_argument(
-        "--payload-frame",
-        metavar="FRAME",
-        help="link or frame of payloads (default: the tip, where the robot has one)",
-    )
-    controller.add_argument(
-        "--frame",
-        help="the hand, a link or frame that the modes in task space control (default: the frame "
-        "of payloads)",
-    )
-    controller.add_argument(
-        "--projector", choices=PROJECTORS, default=CONSISTENT, help="into their null space"
-    )
-    controller.add_argument(
-        "--base",
-        choices=("fixed", "moving"),
-        default="fixed",
-        help="moving: the controller takes the motion of the base by its parameter base_motion",
-    )
-    add_parameters(controller)
-    controller.add_argument(
-        "--bandwidth",
-        type=positive,
-        default=DEFAULT_BANDWIDTH,
-        help=f"of each joint under the default gains, rad/s (default: {DEFAULT_BANDWIDTH:g})",
-    )
-    controller.add_argument(
+    _add_model(actions.add_parser("model", help="a robot for the ros2_control controllers"))
+    controllers = actions.add_parser("controllers", help="the ros2_control controllers, in C++")
+    controllers.add_argument(
         "-o",
         "--output",
         type=output_folder,
         metavar="FOLDER",
         default=".",
-        help="folder for the package, such as src of a workspace (default: this one)",
+        help=f"folder for {NAME}, such as src of a workspace (default: this one)",
     )
-    controller.add_argument(
+    controllers.add_argument(
         "--force", action="store_true", help="overwrite a package that was changed by hand"
     )
     law = actions.add_parser("law", help="a law in task space as C99 functions")
@@ -120,9 +86,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_model(model: argparse.ArgumentParser) -> None:
+    take_negative_lists(model)
+    add_robot(model)
+    add_lock(model, "joints that stand still, and their positions (rad or m)")
+    model.add_argument(
+        "--payload", type=positive, metavar="MASS", help="carried from the start, kg"
+    )
+    model.add_argument("--com", help="its centre of mass, m (default: 0,0,0)")
+    model.add_argument(
+        "--payload-frame",
+        metavar="FRAME",
+        help="link or frame of payloads (default: the tip, where the robot has one)",
+    )
+    model.add_argument(
+        "--frame",
+        help="the hand, a link or frame that the modes in task space control (default: the frame "
+        "of payloads)",
+    )
+    model.add_argument(
+        "--projector", choices=PROJECTORS, default=CONSISTENT, help="into their null space"
+    )
+    add_parameters(model)
+    model.add_argument(
+        "--bandwidth",
+        type=positive,
+        default=DEFAULT_BANDWIDTH,
+        help=f"of each joint under the default gains, rad/s (default: {DEFAULT_BANDWIDTH:g})",
+    )
+    model.add_argument(
+        "--source", action="store_true", help="write the C file in place of the library"
+    )
+    model.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        type=output_file,
+        help="library to write, or C file with --source",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Write what is asked for."""
-    return _law(arguments) if arguments.action == "law" else _controller(arguments)
+    return {"law": _law, "model": _model, "controllers": _controllers}[arguments.action](arguments)
 
 
 def _law(arguments: argparse.Namespace) -> int:
@@ -139,44 +146,56 @@ def _law(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _controller(arguments: argparse.Namespace) -> int:
-    """Write the package, and print the commands that use it."""
+def _controllers(arguments: argparse.Namespace) -> int:
+    """Copy the package, and print the commands that build it."""
+    folder = arguments.output / NAME
+    files = package_files()
+    write_folder(folder, files, force=arguments.force)
+    at = folder.absolute().parent
+    workspace = at.parent if at.name == "src" else at
+    print(f"wrote {folder}: {len(files)} files")
+    print("next:")
+    print(f"  cd {shlex.quote(str(workspace))}")
+    print("  rosdep install --from-paths src -y --ignore-src")
+    print(f"  colcon build --packages-select {NAME}")
+    print("  robot-dynamics export model ROBOT.urdf -o ROBOT.so")
+    return 0
+
+
+def _model(arguments: argparse.Namespace) -> int:
+    """Write the library or the C file of a robot, and print how to load it."""
     whole = load_robot(arguments.robot)
-    urdf = text_of_robot(arguments.robot)
     robot = locked(whole, arguments.lock)
-    name = check_package_name(
-        package_name_of(robot.name) if arguments.name is None else arguments.name
-    )
-    check_effort_limits(robot)
-    if arguments.frame is not None:
-        robot.frame(arguments.frame)
-    request = PackageRequest(
-        name,
-        urdf,
+    payload, endpoint = _payload(arguments, robot)
+    request = ModelRequest(
+        text_of_robot(arguments.robot),
         whole,
         lock_positions(arguments.lock),
-        *_payload(arguments, robot),
-        arguments.bandwidth,
-        _command(arguments),
-        drives_of(arguments.robot, arguments.parameters, robot),
-        arguments.frame,
+        payload,
+        endpoint,
+        arguments.frame or endpoint,
         arguments.projector,
-        arguments.base,
+        arguments.bandwidth,
+        drives_of(arguments.robot, arguments.parameters, robot),
+        False,
+        _command(arguments),
     )
-    say(f"writing kernels and package {name}")
-    package = controller_package(request)
-    folder = arguments.output / name
-    write_folder(folder, package.files, force=arguments.force)
-    carried = f"payloads at '{request.endpoint}'" if request.endpoint else "no payloads"
+    say(f"writing the kernels of {robot.name}")
+    source, output = model_source(request), arguments.output
+    if arguments.source:
+        write_whole(output, source)
+    else:
+        say(f"compiling {output}")
+        compile_library(source, output)
+    carried = f"payloads at '{endpoint}'" if endpoint else "no payloads"
+    hand = f", hand '{request.hand}'" if request.hand else ", no modes in task space"
     file = parameter_file(arguments.robot, arguments.parameters)
     drives = f", drives of {file.name}" if file else ""
-    print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}{drives}")
-    if package.without_effort:
-        print(
-            "NOTE: <ros2_control> of the URDF has no command interface 'effort' for "
-            f"{', '.join(package.without_effort)}; the controller needs one"
-        )
-    print(_next(folder, name))
+    print(f"wrote {output}: {robot.dof} joints, {carried}{hand}{drives}")
+    if arguments.source:
+        print("compile it by the command at its top, on the computer that loads it")
+    else:
+        print(f"next: give the controller the parameter model: {output.absolute()}")
     return 0
 
 
@@ -206,8 +225,8 @@ def _command(arguments: argparse.Namespace) -> str:
     """Return the command without what differs between machines."""
     there = Path(arguments.robot).suffix or Path(arguments.robot).exists()
     robot = find_robot(arguments.robot).name if there else arguments.robot
-    words = ["robot-dynamics", "export", "controller", robot]
-    for option in ("name", "lock", "payload", "com", "payload_frame", "frame"):
+    words = ["robot-dynamics", "export", "model", robot]
+    for option in ("lock", "payload", "com", "payload_frame", "frame"):
         value = getattr(arguments, option)
         if value is not None:
             text = f"{value:g}" if isinstance(value, float) else value
@@ -215,24 +234,8 @@ def _command(arguments: argparse.Namespace) -> str:
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     if arguments.projector != CONSISTENT:
         words += ["--projector", arguments.projector]
-    if arguments.base != "fixed":
-        words += ["--base", arguments.base]
     if arguments.parameters is not None:
         words += ["--parameters", arguments.parameters.name]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:
         words += ["--bandwidth", f"{arguments.bandwidth:g}"]
-    return shlex.join(words)
-
-
-def _next(folder: Path, name: str) -> str:
-    """Return the commands that build the package and move the arm."""
-    at = folder.absolute().parent
-    workspace = at.parent if at.name == "src" else at
-    return "\n".join(
-        [
-            "next:",
-            f"  cd {shlex.quote(str(workspace))} && colcon build --packages-select {name}",
-            "  source install/setup.bash",
-            f"  ros2 launch {name} {name}.launch.py    # mock hardware; its README has the rest",
-        ]
-    )
+    return shlex.join([*words, "-o", arguments.output.name])

@@ -1,0 +1,645 @@
+"""Configuration: the settings of the step from the parameters of a controller, as one function.
+
+The function is ordinary arithmetic on numbers or symbols. A parameter that is NaN has its default,
+which depends on the robot and on the update rate. The effective parameters have all defaults
+filled in, and configure the same settings again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
+from robot_dynamics.control.collision import (
+    REACTIONS,
+    REPORT,
+    Collision,
+    default_thresholds,
+    unidentified_rows,
+)
+from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field, Layout
+from robot_dynamics.control.friction import ELEMENTS, FrictionRows
+from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
+from robot_dynamics.control.intake import LOADS
+from robot_dynamics.control.laws import ALL_MODES, IN_TASK_SPACE
+from robot_dynamics.control.limits import (
+    NEAR,
+    default_effort_rates,
+    default_tracking_errors,
+    effort_limits,
+    velocity_limits,
+)
+from robot_dynamics.control.logic import (
+    HUGE,
+    among,
+    any_of,
+    both,
+    chosen,
+    either,
+    equal,
+    less,
+    negated,
+)
+from robot_dynamics.control.model import Model
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.settings import (
+    GRAVITY,
+    ON_REFERENCE_TIMEOUT,
+    ON_STATE_TIMEOUT,
+    ZERO_EFFORT,
+    Settings,
+)
+from robot_dynamics.control.status import Sentence
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.export.hand_configuration import HAND_PARAMETERS, HandConfiguration
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.identification import Drives
+from robot_dynamics.spatial import UPPER, Inertia
+from robot_dynamics.trajectory.motions import middle_pose, sample_poses
+
+UNLIMITED = 1e12
+"""Limit that no robot reaches, in SI units; the equations have no infinite constants."""
+
+RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
+"""Update rates for which default gains are computed, Hz; one between two uses the lower one."""
+
+SAME = 1e-9
+"""Relative difference up to which a gain is the default."""
+
+LONGEST_CYCLE = 5.0
+"""Time between two cycles that counts for the limit on the effort rate, in periods."""
+
+HEAVY, LONG = 2000.0, 20.0
+"""Mass, kg, and lengths, m, of a payload beyond which they are in other units."""
+
+LARGEST_GRAVITY = 30.0
+"""Largest gravity, m/s^2: more than on Jupiter."""
+
+ROUND_OFF = 1e-5
+"""Relative round-off of moments of inertia, of which files print six digits."""
+
+
+SIZE_OF_LOAD = sum(LOADS.values())
+"""Numbers of payload, gravity and wrench."""
+
+
+class Parameter(NamedTuple):
+    """A parameter as numbers.
+
+    Args:
+        shape: Its shape.
+        about: Meaning and unit.
+        choices: Words for the numbers 0, 1, ...; empty for numbers.
+    """
+
+    shape: tuple[int | str, ...]
+    about: str
+    choices: tuple[str, ...] = ()
+
+
+SWITCH = ("false", "true")
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "rate": Parameter(SCALAR, "update rate, Hz"),
+    "mode": Parameter(SCALAR, "control law", tuple(ALL_MODES)),
+    "fade": Parameter(SCALAR, "time to fade to another mode or other gains, s"),
+    "settle": Parameter(SCALAR, "time to hold before references are followed, s"),
+    "join": Parameter(SCALAR, "least time to join references, s"),
+    "reference_timeout": Parameter(SCALAR, "age at which references are stale, s"),
+    "state_timeout": Parameter(SCALAR, "age at which states are stale, s"),
+    "blind_time": Parameter(SCALAR, "time without states until commands end, s"),
+    "load_ramp": Parameter(SCALAR, "time to another load, s"),
+    "resume_by_itself": Parameter(SCALAR, "follow again when messages return", SWITCH),
+    "on_reference_timeout": Parameter(SCALAR, "when references stop", ON_REFERENCE_TIMEOUT),
+    "on_state_timeout": Parameter(SCALAR, "when states stop", ON_STATE_TIMEOUT),
+    "compensate_gravity": Parameter(SCALAR, "compensate gravity", SWITCH),
+    "compensate_friction": Parameter(SCALAR, "compensate friction", SWITCH),
+    "compensate_rotor_inertia": Parameter(SCALAR, "accelerate the rotors", SWITCH),
+    "friction_width": Parameter(SCALAR, "speed of the crossing of friction, rad/s or m/s"),
+    "gravity": Parameter((3,), "gravity in axes of the root link, m/s^2"),
+    "payload.mass": Parameter(SCALAR, "mass of the payload, kg"),
+    "payload.com": Parameter((3,), "centre of mass in the frame of payloads, m"),
+    "payload.inertia": Parameter((6,), "inertia about it: xx, xy, xz, yy, yz, zz, kg m^2"),
+    "collision.reaction": Parameter(SCALAR, "reaction to a contact", REACTIONS),
+    "collision.gain": Parameter(SCALAR, "gain of the observer, 1/s"),
+    "collision.time": Parameter(SCALAR, "time beyond a threshold that counts, s"),
+    "gains.p": Parameter(VECTOR, "gain on the position error, N m/rad or N/m"),
+    "gains.d": Parameter(VECTOR, "gain on the velocity error, N m s/rad or N s/m"),
+    "gains.i": Parameter(VECTOR, "gain on its integral, N m/(rad s) or N/(m s)"),
+    "gains.i_clamp_max": Parameter(VECTOR, "largest integral part, N m or N; 0 for any"),
+    "limits.effort": Parameter(VECTOR, "effort limit, N m or N"),
+    "limits.velocity": Parameter(VECTOR, "speed above which motion is braked, rad/s or m/s"),
+    "limits.effort_rate": Parameter(VECTOR, "change of effort, N m/s or N/s; 0 for any"),
+    "limits.tracking_error": Parameter(VECTOR, "error that stops, rad or m; 0 for none"),
+    "limits.soft_margin": Parameter(VECTOR, "width of the soft zones, rad or m; 0 for none"),
+    "limits.external_effort": Parameter(VECTOR, "effort of a contact, N m or N; 0 for none"),
+    **{
+        f"friction.{name}": Parameter(VECTOR, f"`{name}` of `Friction`")
+        for name in FrictionRows._fields
+    },
+    **{name: Parameter(*one) for name, one in HAND_PARAMETERS.items()},
+    "rotor.inertia": Parameter(VECTOR, "inertia of motor and gears at the motor, kg m^2"),
+    "rotor.ratio": Parameter(VECTOR, "turns of the motor per rad or m of the joint"),
+}
+"""Parameters by name; those of a joint have its name behind the first word."""
+
+NONE_REFUSED = "none"
+
+REFUSALS: Mapping[str, Sentence] = {
+    NONE_REFUSED: Sentence("", ("", ""), ""),
+    "effort_beyond_urdf": Sentence(
+        "limits.{joint}.effort of {value} is beyond the limit of the URDF, {limit}",
+        ("effort", "effort"),
+        "give less",
+    ),
+    "velocity_beyond_urdf": Sentence(
+        "limits.{joint}.velocity of {value} is beyond the limit of the URDF, {limit}",
+        ("velocity", "velocity"),
+        "give less",
+    ),
+    "unstable_p": Sentence(
+        "gains.{joint}: p of {value} makes the joint unstable at this update rate",
+        ("", ""),
+        "keep it below {limit}",
+    ),
+    "unstable_i": Sentence(
+        "gains.{joint}: i of {value} makes the joint unstable",
+        ("", ""),
+        "keep it below p d / inertia = {limit}",
+    ),
+    "gravity": Sentence("gravity is {value}", ("m/s^2", "m/s^2"), "give {limit} at most"),
+    "no_endpoint": Sentence(
+        "payload of {value}: the model has no frame of payloads",
+        ("kg", ""),
+        "export it with --payload-frame",
+    ),
+    "payload_in_grams": Sentence("payload: weighs {value}", ("kg", "kg"), "is the mass in grams?"),
+    "payload_in_millimetres": Sentence(
+        "payload: mass centre is {value} from the frame",
+        ("m", "m"),
+        "are the lengths in millimetres?",
+    ),
+    "payload_without_mass": Sentence(
+        "payload: has rotational inertia but no mass", ("", ""), "give both, or neither"
+    ),
+    "payload_too_large": Sentence(
+        "payload: moments of inertia are too large for its mass", ("", ""), "are they in kg mm^2?"
+    ),
+    "payload_indefinite": Sentence(
+        "payload: inertia is not positive definite (smallest eigenvalue {value})",
+        ("kg m^2", ""),
+        "check payload.inertia: xx, xy, xz, yy, yz, zz",
+    ),
+    "payload_triangle": Sentence(
+        "payload: inertia breaks the triangle inequality: the largest principal moment {value} "
+        "exceeds the sum of the others, {limit}",
+        ("kg m^2", "kg m^2"),
+        "check payload.inertia: xx, xy, xz, yy, yz, zz",
+    ),
+    "no_hand": Sentence(
+        "modes in task space need an end effector, which the model has none of",
+        ("", ""),
+        "export it with --frame",
+    ),
+    "force_oscillates": Sentence(
+        "task.force_integral + 0.5 task.force_proportional is {value}, with which a stiff contact "
+        "oscillates",
+        ("", ""),
+        "keep it below {limit}",
+    ),
+    "force_undamped": Sentence(
+        "task.damping_ratio is zero, but feedback in directions of force needs damping",
+        ("", ""),
+        "give it above zero",
+    ),
+    **{
+        f"task_{name}": Sentence(f"task.{name} is not positive", ("", ""), "give positive numbers")
+        for name in ("largest_error", "speed", "acceleration", "force_largest")
+    },
+    "heavy_wrench": Sentence(
+        "with gravity it takes {value} of joint '{joint}', whose limit is {limit}",
+        ("effort", "effort"),
+        "give less",
+    ),
+    "heavy_load": Sentence(
+        "joint '{joint}' would need {value} here, beyond its limit of {limit}",
+        ("effort", "effort"),
+        "give a lighter load, or move to another pose first",
+    ),
+}
+"""Why parameters or a load are refused, in the order of their numbers; 0 for none."""
+
+REFUSAL: Mapping[str, Field] = {
+    "refused": Field(SCALAR, "number of the refusal, 0 for none"),
+    "joint": Field(SCALAR, "the joint, or -1", -1.0),
+    "value": Field(SCALAR, "the value"),
+    "limit": Field(SCALAR, "its limit"),
+}
+"""Results of a check."""
+
+
+@dataclass(frozen=True, eq=False)
+class Defaults:
+    """Robot and options that determine the defaults of the parameters.
+
+    Args:
+        dynamics: Equations of the robot.
+        endpoint: Frame of payloads, or None.
+        hand: End effector of the modes in task space, or None.
+        payload: Carried from the start, in that frame.
+        drives: Friction and rotors.
+        bandwidth: Natural frequency under the default gains, rad/s.
+    """
+
+    dynamics: Dynamics
+    endpoint: str | None
+    hand: str | None
+    payload: Inertia | None
+    drives: Drives
+    bandwidth: float
+
+    def models(self) -> dict[float, Model]:
+        """Return models with the default feedback, by update rate in Hz.
+
+        An effort acts at the latest a cycle after its state. Where feedback joint by joint is less
+        than desired, the mode feedforward uses the mass matrix if wrong masses move the arm less
+        then.
+        """
+        dynamics, bandwidth = self.dynamics, self.bandwidth
+        wanted = ideal_gains(dynamics, bandwidth)
+        base, tuner = Model(dynamics, wanted, bandwidth=bandwidth), Tuner(dynamics)
+        poses, allowed = sample_poses(dynamics.robot), default_tracking_errors(dynamics.robot)
+        weight = dynamics.gravity(poses)
+        falling = np.linalg.solve(dynamics.mass_matrix(poses), weight[..., None])[..., 0]
+        models = {}
+        for rate in RATES:
+            model = tuner.model(base, wanted, bandwidth, Sampling(1.0 / rate, 1.0 / rate))
+            by_joint = np.linalg.norm(weight / (model.gains.kp * allowed))
+            by_matrix = np.linalg.norm(falling / (model.bandwidth**2 * allowed))
+            coupled = model.coupled and bool(by_matrix <= by_joint)
+            models[rate] = replace(model, coupled=coupled)
+        return models
+
+
+class Configuration:
+    """The function from parameters to settings, for one robot.
+
+    Args:
+        defaults: The robot and its defaults.
+        settings: Layout of the settings of the step.
+
+    Attributes:
+        parameters: Layout of the parameters.
+        refusal: Layout of the result of a check.
+    """
+
+    def __init__(self, defaults: Defaults, settings: Layout) -> None:
+        robot = defaults.dynamics.robot
+        self.n, self.settings = robot.dof, settings
+        named = {name: Field(one.shape, one.about, np.nan) for name, one in PARAMETERS.items()}
+        self.parameters, self.refusal = Layout(named, self.n), Layout(REFUSAL, self.n)
+        self._of = defaults
+        self._models = defaults.models()
+        self._hand = HandConfiguration(
+            defaults.dynamics, defaults.hand, self._models, self._by_rate
+        )
+        self._inertia = np.diag(defaults.dynamics.mass_matrix(middle_pose(robot)))
+
+    def __call__(self, parameters: Array) -> dict[str, Array]:
+        """Return settings, effective parameters and refusal.
+
+        Args:
+            parameters: Vector of `parameters`; NaN stands for a default.
+        """
+        given = Facts({name: self.parameters.of(parameters, name) for name in self.parameters})
+        rate = chosen(less(0.0, given.rate), given.rate, 1000.0)
+        effective = self._filled(given, rate)
+        x = Facts(effective)
+        found = {
+            **self._times(x),
+            **self._limits(x),
+            **self._gains(x, rate),
+            **self._drives(x),
+            **self._hand.settings(x, rate),
+        }
+        load, body = self._load(x)
+        return {
+            "settings": self.settings.packed(found),
+            "load": load,
+            "effective": self.parameters.packed({**effective, "rate": rate}),
+            "refusal": self.refusal.packed(self._refusal(x, rate, body)),
+        }
+
+    # -- defaults ---------------------------------------------------------------------------
+
+    def _by_rate(self, rate: Any, values: dict[float, Any]) -> Any:
+        """Return the value of the next lower rate."""
+        (_, found), *others = values.items()
+        for least, value in others:
+            found = chosen(less(rate, least), found, value)
+        return found
+
+    def _filled(self, given: Any, rate: Any) -> dict[str, Any]:
+        """Return the parameters with their defaults in place of NaN."""
+        robot, usual = self._of.dynamics.robot, Settings()
+        models = self._models
+        numbers: dict[str, Any] = {name: getattr(usual, name) for name in TIMES}
+        words = {
+            "mode": usual.mode,
+            "on_reference_timeout": usual.on_reference_timeout,
+            "on_state_timeout": usual.on_state_timeout,
+            "collision.reaction": REPORT,
+        }
+        numbers |= {name: PARAMETERS[name].choices.index(word) for name, word in words.items()}
+        drives, payload = self._of.drives, self._of.payload or Inertia.zero()
+        n = self.n
+        numbers |= {
+            "rate": rate,
+            "load_ramp": 0.5,
+            "resume_by_itself": 1.0,
+            "compensate_gravity": 1.0,
+            "compensate_friction": 1.0,
+            "compensate_rotor_inertia": 1.0,
+            "friction_width": Model.friction_width,
+            "gravity": np.asarray(robot.gravity),
+            "payload.mass": payload.mass,
+            "payload.com": payload.com if payload.mass else np.zeros(3),
+            "payload.inertia": payload.about_com[UPPER] if payload.mass else np.zeros(6),
+            "collision.gain": Collision.gain,
+            "collision.time": Collision.time,
+            "gains.p": self._by_rate(rate, {r: m.gains.kp for r, m in models.items()}),
+            "gains.d": self._by_rate(rate, {r: m.gains.kd for r, m in models.items()}),
+            "gains.i": np.zeros(n),
+            "gains.i_clamp_max": np.zeros(n),
+            "limits.effort": finite(effort_limits(robot)),
+            "limits.velocity": finite(velocity_limits(robot)),
+            "limits.effort_rate": none_as_zero(
+                default_effort_rates(robot, self._of.bandwidth, DEFAULT_DAMPING_RATIO)
+            ),
+            "limits.tracking_error": none_as_zero(default_tracking_errors(robot)),
+            "limits.soft_margin": np.zeros(n),
+            "limits.external_effort": none_as_zero(default_thresholds(robot)),
+            "rotor.inertia": np.broadcast_to(drives.rotor_inertia, n),
+            "rotor.ratio": np.ones(n),
+            **self._hand.defaults(),
+        }
+        for name in FrictionRows._fields:
+            numbers[f"friction.{name}"] = np.broadcast_to(getattr(drives.friction, name), n)
+        return {
+            name: chosen(less(abs(getattr(given, name)), HUGE), getattr(given, name), numbers[name])
+            for name in self.parameters
+        }
+
+    # -- settings ---------------------------------------------------------------------------
+
+    def _times(self, x: Any) -> dict[str, Any]:
+        usual = Settings()
+        return {
+            **{name: getattr(x, name) for name in TIMES},
+            "settings_edition": 0.0,  # of the caller
+            "stop": usual.stop,
+            "mode": x.mode,
+            "load_ramp": x.load_ramp,
+            "longest_cycle": LONGEST_CYCLE / x.rate,
+            "resume_by_itself": x.resume_by_itself,
+            "floats_on_timeout": equal(x.on_reference_timeout, ON_REFERENCE_TIMEOUT.index(GRAVITY)),
+            "lets_go_blind": equal(x.on_state_timeout, ON_STATE_TIMEOUT.index(ZERO_EFFORT)),
+            "reaction": getattr(x, "collision.reaction"),
+            "contact_gain": getattr(x, "collision.gain"),
+            "contact_time": getattr(x, "collision.time"),
+        }
+
+    def _limits(self, x: Any) -> dict[str, Any]:
+        robot = self._of.dynamics.robot
+        lower, upper = finite(robot.limits.lower), finite(robot.limits.upper)
+        none = np.full(self.n, UNLIMITED)
+        effort = minimum(getattr(x, "limits.effort"), finite(effort_limits(robot)))
+        fastest = finite(velocity_limits(robot))
+        velocity = minimum(getattr(x, "limits.velocity"), fastest)
+        braked = less(velocity, fastest)
+        width = minimum(getattr(x, "limits.soft_margin"), (upper - lower) / 4.0)
+        soft = less(0.0, width)
+        # The spring reaches the effort limit at the hard stop
+        known = both(soft, less(effort, UNLIMITED))
+        stiffness = chosen(known, effort, 0.0 * width) / chosen(soft, width, 1.0 + 0.0 * width)
+        return {
+            "effort": effort,
+            "velocity": velocity,
+            "lower": lower,
+            "upper": upper,
+            "nearest": NEAR * default_tracking_errors(robot),
+            "soft_velocity": chosen(braked, velocity, none),
+            "soft_lower": chosen(soft, lower + width, -none),
+            "soft_upper": chosen(soft, upper - width, none),
+            "soft_stiffness": stiffness,
+            "soft_damping": getattr(x, "gains.d"),
+            "allowed": zero_as_none(getattr(x, "limits.tracking_error")),
+            "effort_rate": zero_as_none(getattr(x, "limits.effort_rate")),
+        }
+
+    def _gains(self, x: Any, rate: Any) -> dict[str, Any]:
+        models = self._models
+        coupled = self._by_rate(rate, {r: float(m.coupled) for r, m in models.items()})
+        return {
+            "kp": getattr(x, "gains.p"),
+            "kd": getattr(x, "gains.d"),
+            "ki": getattr(x, "gains.i"),
+            "i_clamp": zero_as_none(getattr(x, "gains.i_clamp_max")),
+            "coupled": both(coupled, negated(any_of(self._own_gains(x, rate)))),
+            "bandwidth": self._by_rate(rate, {r: m.bandwidth for r, m in models.items()}),
+            "damping_ratio": DEFAULT_DAMPING_RATIO,
+        }
+
+    def _own_gains(self, x: Any, rate: Any) -> Array:
+        """Return which joints have other gains than the default ones."""
+        own: Any = np.zeros(self.n)
+        for name, field in (("gains.p", "kp"), ("gains.d", "kd")):
+            usual = self._by_rate(
+                rate, {r: getattr(m.gains, field) for r, m in self._models.items()}
+            )
+            own = either(own, less(SAME * usual, abs(getattr(x, name) - usual)))
+        return own
+
+    def _rotor(self, x: Any) -> Array:
+        ratio = getattr(x, "rotor.ratio")
+        return getattr(x, "rotor.inertia") * ratio * ratio
+
+    def _drives(self, x: Any) -> dict[str, Any]:
+        rows = FrictionRows(*(getattr(x, f"friction.{name}") for name in FrictionRows._fields))
+        rows = rows._replace(stiction=maximum(rows.stiction, -rows.coulomb))
+        on = x.compensate_friction
+        rows = FrictionRows(
+            *(row if name == "stribeck" else on * row for name, row in rows._asdict().items())
+        )
+        slip, elastic = self._of.drives.friction.elements
+        width = chosen(less(0.0, rows.width), rows.width, x.friction_width + 0.0 * rows.width)
+        threshold = zero_as_none(getattr(x, "limits.external_effort"))
+        return {
+            "friction": np.array(list(rows)),
+            "remembers": any_of(less(0.0, rows.memory)),
+            "slip": np.broadcast_to(slip, (ELEMENTS, self.n)),
+            "elastic": np.broadcast_to(elastic, (ELEMENTS, self.n)),
+            "friction_width": x.friction_width,
+            "rotor": x.compensate_rotor_inertia * self._rotor(x),
+            "contact_rows": np.array([threshold, *unidentified_rows(width)]),
+        }
+
+    def _load(self, x: Any) -> tuple[Array, dict[str, Any]]:
+        """Return payload, gravity and wrench, and the payload in numbers that a check takes."""
+        mass, com = getattr(x, "payload.mass"), getattr(x, "payload.com")
+        moments = getattr(x, "payload.inertia")
+        a, b, c = com
+        shift = np.array([b * b + c * c, -a * b, -a * c, a * a + c * c, -b * c, a * a + b * b])
+        payload = np.concatenate([np.array([mass]), mass * com, moments + mass * shift])
+        gravity = x.compensate_gravity * x.gravity
+        load = np.concatenate([payload, gravity, np.zeros(LOADS["wrench"])])
+        return load, {"mass": mass, "com": com, "moments": moments}
+
+    # -- refusals ---------------------------------------------------------------------------
+
+    def _refusal(self, x: Any, rate: Any, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the first reason to refuse the parameters."""
+        found: dict[str, Any] = dict.fromkeys(REFUSAL, 0.0) | {"joint": -1.0}
+
+        def refuse(name: str, happens: Any, value: Any, limit: Any, joint: float = -1.0) -> None:
+            takes = both(happens, equal(found["refused"], 0.0))
+            number = float(list(REFUSALS).index(name))
+            new = {"refused": number, "joint": joint, "value": value, "limit": limit}
+            found.update({key: chosen(takes, new[key], found[key]) for key in found})
+
+        robot = self._of.dynamics.robot
+        for quantity, found_limits in (("effort", effort_limits), ("velocity", velocity_limits)):
+            asked, limits = getattr(x, f"limits.{quantity}"), finite(found_limits(robot))
+            for i in range(self.n):
+                refuse(f"{quantity}_beyond_urdf", less(limits[i], asked[i]), asked[i], limits[i], i)
+        self._refuse_gains(x, rate, refuse)
+        self._refuse_load(x, body, refuse)
+        self._hand.refuse(x, among(x.mode, IN_TASK_SPACE), refuse)
+        return found
+
+    def _refuse_gains(self, x: Any, rate: Any, refuse: Any) -> None:
+        """Refuse gains with which a joint alone is unstable."""
+        p, d, i = (getattr(x, f"gains.{name}") for name in "pdi")
+        inertia, own = self._inertia + self._rotor(x), self._own_gains(x, rate)
+        lag = 1.5 / rate  # half a period, and at the latest a cycle
+        for k in range(self.n):
+            judged = either(own[k], less(0.0, i[k]))
+            most_i = p[k] * d[k] / inertia[k]
+            refuse(
+                "unstable_i",
+                both(judged, less(0.0, i[k]), negated(less(i[k], most_i))),
+                i[k],
+                most_i,
+                k,
+            )
+            most_p = chosen(less(0.0, d[k]), d[k] / lag, inertia[k] / (lag * lag))
+            refuse("unstable_p", both(judged, less(most_p, p[k])), p[k], most_p, k)
+
+    def _refuse_load(self, x: Any, body: dict[str, Any], refuse: Any) -> None:
+        """Refuse gravity that is on no planet, and a physically impossible payload."""
+        size = norm(x.gravity)
+        refuse("gravity", less(LARGEST_GRAVITY, size), size, LARGEST_GRAVITY)
+        mass, distance = body["mass"], norm(body["com"])
+        if self._of.endpoint is None:
+            refuse("no_endpoint", less(0.0, mass), mass, 0.0)
+        refuse("payload_in_grams", less(HEAVY, mass), mass, HEAVY)
+        refuse("payload_in_millimetres", less(LONG, distance), distance, LONG)
+        moments = body["moments"]
+        point = negated(any_of(less(0.0, abs(moments))))  # usual in payload settings of grippers
+        shaped = negated(point)
+        refuse("payload_without_mass", both(shaped, negated(less(0.0, mass))), 0.0, 0.0)
+        smallest, middle, largest = principal_moments(moments)
+        smallest = chosen(less(ROUND_OFF * 1e-7 * largest, abs(smallest)), smallest, 0.0)
+        gyration = largest / maximum(mass, 1e-30)
+        refuse("payload_too_large", both(shaped, less(LONG * LONG, gyration)), largest, 0.0)
+        refuse("payload_indefinite", both(shaped, negated(less(0.0, smallest))), smallest, 0.0)
+        others = smallest + middle
+        refuse(
+            "payload_triangle",
+            both(shaped, less(others, largest * (1.0 - ROUND_OFF))),
+            largest,
+            others,
+        )
+
+
+TIMES = ("fade", "settle", "join", "reference_timeout", "state_timeout", "blind_time")
+"""Parameters that are settings of the same name."""
+
+
+def finite(values: Array) -> Array:
+    """Return limits with `UNLIMITED` where they are infinite."""
+    return np.clip(values, -UNLIMITED, UNLIMITED)
+
+
+def none_as_zero(values: Array) -> Array:
+    """Return limits with 0 where there is none."""
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def zero_as_none(values: Any) -> Any:
+    """Return limits with `UNLIMITED` where they are 0."""
+    return chosen(less(0.0, values), values, UNLIMITED + 0.0 * values)
+
+
+def norm(vector: Array) -> Any:
+    """Return the length of a vector."""
+    return np.sqrt(sum(x * x for x in vector))
+
+
+def principal_moments(m: Array) -> tuple[Any, Any, Any]:
+    """Return the eigenvalues of a symmetric matrix xx, xy, xz, yy, yz, zz, ascending."""
+    mean = (m[0] + m[3] + m[5]) / 3.0
+    a, b, c = m[0] - mean, m[3] - mean, m[5] - mean
+    off = m[1] * m[1] + m[2] * m[2] + m[4] * m[4]
+    size = np.sqrt((a * a + b * b + c * c + 2.0 * off) / 6.0)
+    determinant = (
+        a * (b * c - m[4] * m[4])
+        - m[1] * (m[1] * c - m[4] * m[2])
+        + m[2] * (m[1] * m[4] - b * m[2])
+    )
+    cube = size * size * size
+    cosine = clip(determinant / (2.0 * maximum(cube, 1e-300)), -1.0, 1.0)
+    angle = np.arctan2(np.sqrt(maximum(1.0 - cosine * cosine, 0.0)), cosine) / 3.0
+    third = 2.0 * np.pi / 3.0
+    least, most = np.cos(angle + third), np.cos(angle)
+    middle = -least - most
+    return tuple(mean + 2.0 * size * x for x in (least, middle, most))
+
+
+def check_load(added: Array, present: Array, effort: Array) -> dict[str, Any]:
+    """Refuse a load that takes more effort than a joint has, and more than the one before.
+
+    Args:
+        added: Efforts at rest with the new load, shape (n,), N m or N.
+        present: The same with the present load.
+        effort: Effort limits, shape (n,), N m or N.
+    """
+    return _worst("heavy_load", added, effort, less(abs(present), abs(added)))
+
+
+def check_wrench(tau: Array, effort: Array) -> dict[str, Any]:
+    """Refuse a wrench that takes more effort than a joint has.
+
+    Args:
+        tau: Efforts at rest with the wrench, shape (n,), N m or N.
+        effort: Effort limits, shape (n,), N m or N.
+    """
+    return _worst("heavy_wrench", tau, effort, np.ones(len(tau)))
+
+
+def _worst(refusal: str, tau: Array, effort: Array, counts: Array) -> dict[str, Any]:
+    """Return the refusal of the joint farthest beyond its limit, among those that count."""
+    found: dict[str, Any] = dict.fromkeys(REFUSAL, 0.0) | {"joint": -1.0}
+    worst: Any = 1.0
+    number = float(list(REFUSALS).index(refusal))
+    for i in range(len(tau)):
+        share = abs(tau[i]) / effort[i]
+        takes = both(counts[i], less(worst, share))
+        worst = chosen(takes, share, worst)
+        new = {"refused": number, "joint": float(i), "value": tau[i], "limit": effort[i]}
+        found = {key: chosen(takes, new[key], found[key]) for key in found}
+    return found

@@ -1,0 +1,257 @@
+"""A robot as one C99 file: the kernels of its controller, and the tables that describe it.
+
+The file needs nothing but a C compiler. It holds the interface of `robot_model.h`, which the
+controllers of the package `robot_dynamics_controllers` load as a shared library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from textwrap import wrap
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.source.c import c_source
+from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.step import Step
+from robot_dynamics.control.task_space import CONSISTENT
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import RobotDynamicsError, RobotError
+from robot_dynamics.export.configuration import Configuration, Defaults
+from robot_dynamics.export.controllers_package import interface_header
+from robot_dynamics.export.library_compiler import COMMAND
+from robot_dynamics.export.literals import text
+from robot_dynamics.export.model_kernels import driver, message_programs, step_programs
+from robot_dynamics.export.model_tables import (
+    Tables,
+    add_frames,
+    add_joints,
+    add_urdf,
+    add_words,
+)
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import comment
+from robot_dynamics.identification import Drives
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.urdf.transmissions import read_transmissions
+from robot_dynamics.spatial import Inertia
+from robot_dynamics.version import __version__
+
+FUNCTIONS = ("configure", "frames", "hold", "check_load", "check_wrench")
+"""Functions of the structure beside `step`."""
+
+_UNLIMITED = 1e9
+"""Effort that no drive has, N m or N: a URDF that gives it means no limit."""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """The robot and the options of a model library.
+
+    Args:
+        urdf: Text of the URDF.
+        whole: The robot of the URDF, without changes.
+        locked: Positions of joints that stand still, rad or m.
+        payload: Load that the arm carries from the start, in the frame `endpoint`.
+        endpoint: Link or frame of payloads and wrenches; None for none.
+        hand: Link or frame that the modes in task space control; None without these modes.
+        projector: Into their null space.
+        bandwidth: Natural frequency under the default gains, rad/s.
+        drives: Friction and rotors; by default the friction of the URDF.
+        base_moves: Whether the motion of the base is an input.
+        command: Command that writes the model, without absolute paths.
+    """
+
+    urdf: str
+    whole: Robot
+    locked: Mapping[str, float]
+    payload: Inertia | None = None
+    endpoint: str | None = None
+    hand: str | None = None
+    projector: str = CONSISTENT
+    bandwidth: float = DEFAULT_BANDWIDTH
+    drives: Drives | None = None
+    base_moves: bool = False
+    command: str = "robot-dynamics export model"
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is controlled."""
+        return self.whole.with_locked(self.locked) if self.locked else self.whole
+
+
+class ModelParts:
+    """The step of a requested robot, and its configuration.
+
+    Args:
+        request: The robot and its options.
+
+    Raises:
+        RobotError: If an effort limit is missing.
+        UnknownNameError: If a locked joint or a frame does not exist.
+    """
+
+    def __init__(self, request: ModelRequest) -> None:
+        self.robot = robot = request.robot
+        check_effort_limits(robot)
+        for frame in (request.endpoint, request.hand):
+            if frame is not None:
+                robot.frame(frame)
+        self.dynamics = dynamics = Dynamics(robot)
+        self.step = Step.of(
+            dynamics,
+            request.endpoint,
+            base_moves=request.base_moves,
+            frame=request.hand,
+            projector=request.projector,
+        )
+        drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
+        carried = request.endpoint, request.hand, request.payload
+        defaults = Defaults(dynamics, *carried, drives, request.bandwidth)
+        self.configuration = Configuration(defaults, self.step.settings)
+
+    def initial(self) -> dict[str, Array]:
+        """Return the first values of all vectors, by the names of their layouts."""
+        parameters = self.configuration.parameters.initial()
+        found = self.configuration(parameters)
+        arrived = self.step.arrived.initial()
+        views = self.step.arrived.views(arrived)
+        load = np.asarray(found["load"], dtype=np.float64)
+        at = 0
+        for name in ("payload_goal", "gravity_goal", "wrench_goal"):
+            views[name][:] = load[at : at + views[name].size]
+            at += views[name].size
+        views["base"][:3] = views["gravity_goal"]
+        return {
+            "state": self.step.state.initial(),
+            "arrived": arrived,
+            "settings": np.asarray(found["settings"], dtype=np.float64),
+            "parameters": parameters,
+            "refusal": self.configuration.refusal.initial(),
+        }
+
+
+def model_source(request: ModelRequest) -> str:
+    """Write a robot as one C99 file, the same for the same request.
+
+    Raises:
+        RobotError: If an effort limit is missing.
+        UnknownNameError: If a locked joint or a frame does not exist.
+    """
+    parts = ModelParts(request)
+    tables = Tables()
+    add_joints(tables, parts.robot)
+    add_words(tables)
+    add_urdf(tables, request.whole, request.endpoint)
+    add_frames(tables, parts.robot, request.hand)
+    tables.members["payload_frame"] = text(request.endpoint or "")
+    tables.members["hand"] = text(request.hand or "")
+    tables.members["projector"] = text(request.projector)
+    initial = parts.initial()
+    layouts = {
+        name: getattr(owner, name)
+        for owner, names in (
+            (parts.step, ("state", "arrived", "settings")),
+            (parts.configuration, ("parameters", "refusal")),
+        )
+        for name in names
+    }
+    for name, layout in layouts.items():
+        tables.layout(name, layout, initial[name])
+    coupling = _coupling(request.urdf, parts.robot)
+    rows = [] if coupling is None else [repr(float(x)) for x in coupling.ravel()]
+    tables.members["transmissions"] = tables.table("const double", "transmission_table", rows)
+    tables.members["base_moves"] = str(int(request.base_moves))
+
+    stages = step_programs(parts.step)
+    others = message_programs(parts.dynamics, parts.step, parts.configuration, request.hand)
+    code = [
+        *(_kernel(f"step_{name}", program) for name, program in stages.items()),
+        driver(parts.step, {name: f"step_{name}" for name in stages}),
+        *(_kernel(f"model_{name}", others[name]) for name in FUNCTIONS),
+        tables.source(),
+    ]
+    body = "\n".join(code)
+    members = {
+        "abi_version": "ROBOT_DYNAMICS_ABI_VERSION",
+        "size": "sizeof(struct robot_dynamics_model)",
+        "robot": text(parts.robot.name),
+        "fingerprint": text(hashlib.sha256(body.encode()).hexdigest()[:16]),
+        "command": text(request.command),
+        "version": text(__version__),
+        **tables.members,
+        "step": "step",
+        **{name: f"model_{name}" for name in FUNCTIONS},
+    }
+    filled = "".join(f"    .{member} = {value},\n" for member, value in members.items())
+    return f"""{_head(request)}
+#include <math.h>
+#include <string.h>
+
+{interface_header()}
+#if defined(__GNUC__)
+#define EXPORTED __attribute__((visibility("default")))
+#else
+#define EXPORTED
+#endif
+
+{body}
+EXPORTED const struct robot_dynamics_model robot_dynamics_model = {{
+{filled}}};
+"""
+
+
+def _kernel(name: str, program: Program) -> str:
+    return c_source(replace(program, name=name), static=True)
+
+
+def _head(request: ModelRequest) -> str:
+    lines = [
+        f"Robot {comment(request.robot.name)} as a model library of robot_dynamics {__version__}, "
+        "written by:",
+        f"  {comment(request.command)}",
+        "Do not edit. Compile it on the computer that loads it:",
+        f"  {' '.join(COMMAND)} -o model.so model.c -lm",
+        "SPDX-License-Identifier: Apache-2.0",
+    ]
+    parts = (part for line in lines for part in wrap(line, 95, subsequent_indent="    "))
+    return "\n".join(["/*", *(f" * {part}" for part in parts), " */"])
+
+
+def check_effort_limits(robot: Robot) -> None:
+    """Refuse a robot with a joint whose effort is not limited.
+
+    Raises:
+        RobotError: It names the first joint without a limit.
+    """
+    for name, limit in zip(robot.joint_names, effort_limits(robot), strict=True):
+        if not limit < _UNLIMITED:
+            raise RobotError(
+                f"joint '{name}' of robot '{robot.name}' has no effort limit; give it one in the "
+                'URDF, <limit effort="..."> above 0, or fix the joint with --lock'
+            )
+
+
+def payload_frame(robot: Robot) -> str | None:
+    """Return the frame of payloads: the first tip, or None if tips move against each other."""
+    merged = merge_fixed(robot)
+    bodies = {merged.frame(tip).link for tip in merged.tips}
+    return merged.tips[0] if len(bodies) == 1 else None
+
+
+def _coupling(urdf: str, robot: Robot) -> Array | None:
+    """Return the movement of the actuators per movement of the joints, shape (n, n).
+
+    None if the URDF has no transmission for every joint.
+    """
+    try:
+        return Actuators.of_transmissions(robot, read_transmissions(urdf)).matrix
+    except RobotDynamicsError:
+        return None

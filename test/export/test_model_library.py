@@ -1,0 +1,234 @@
+"""The C library of a model against the compiled step in Python, cycle by cycle."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hostile_arm import HOSTILE, hostile_urdf
+from hostile_cycles import HostileCycles
+from loaded_model import LoadedModel, built, request_of
+from robot_dynamics.control.status import Status
+from robot_dynamics.control.step_kernels import Run, StepKernels
+from robot_dynamics.export.model_library import (
+    ModelParts,
+    ModelRequest,
+    model_source,
+    payload_frame,
+)
+from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.robot import read_urdf
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+ROBOTS = ["planar_2r", *(pytest.param(x, marks=pytest.mark.thorough) for x in ("panda", "ur5"))]
+
+ROUND_OFF = 1e-9
+"""Largest difference per effort limit: both sides sum the same terms, with other sines."""
+
+SEQUENCES, CYCLES = 4, 5000
+
+DRIVER = Path(__file__).with_name("model_driver.c")
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def request_(request):
+    return request_of(request.param)
+
+
+@pytest.fixture(scope="module")
+def parts(request_):
+    return ModelParts(request_)
+
+
+@pytest.fixture(scope="module")
+def library(request_, tmp_path_factory):
+    return LoadedModel(built(request_, tmp_path_factory.mktemp("model")))
+
+
+@pytest.fixture(scope="module")
+def kernels(parts):
+    return StepKernels(parts.step, parts.dynamics._digest)
+
+
+def test_the_library_steps_as_the_kernels_of_python_do(parts, library, kernels):
+    step, seen = parts.step, set()
+    limit = parts.robot.limits.effort
+    for seed in range(SEQUENCES):
+        run, initial = Run(kernels), parts.initial()
+        run.arrived[:], run.settings[:] = initial["arrived"], initial["settings"]
+        run.state[:] = initial["state"]
+        cycles = HostileCycles(
+            np.random.default_rng(seed),
+            library.views("arrived", run.arrived),
+            library.views("settings", run.settings),
+        )
+        state, after = library.initial("state"), library.initial("state")
+        for k in range(CYCLES):
+            cycles.next()
+            expected = run.advance()
+            library.call("step", state, run.arrived, run.settings, after)
+            state, after = after, state
+            ours, theirs = library.views("state", state), step.state.views(expected)
+            place = f"sequence {seed}, cycle {k}, {cycles._event}"
+            for name in ("status", "cause", "law", "touched", "braked_by", "commands"):
+                assert ours[name][0] == theirs[name][0], (name, place)
+            assert np.abs((ours["tau"] - theirs["tau"]) / limit).max() < ROUND_OFF, place
+            seen.add(Status(int(ours["status"][0])))
+    assert seen == set(Status), "the sequences reach every status"
+
+
+def test_initial_vectors_are_those_of_python(parts, library):
+    for name, values in parts.initial().items():
+        np.testing.assert_allclose(library.initial(name), values, rtol=1e-12, err_msg=name)
+
+
+def test_frames_are_those_of_the_robot(parts, library):
+    q = np.random.default_rng(1).uniform(-1.0, 1.0, library.n)
+    poses = np.zeros((library.model.frame_count, 12))
+    library.call("frames", q, poses)
+    for row, name in zip(poses, parts.robot.frame_names, strict=True):
+        found = frame_pose(parts.robot, q, name)
+        np.testing.assert_allclose(row[:9].reshape(3, 3), found.rotation, atol=1e-14)
+        np.testing.assert_allclose(row[9:], found.translation, atol=1e-14)
+
+
+def test_a_wrench_that_joints_cannot_bear_is_refused(request_, parts, library):
+    q, found = np.full(library.n, 0.3), library.configured()
+    wrench, refusal = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), library.initial("refusal")
+    limit, held = parts.robot.limits.effort, parts.dynamics.gravity(q)
+    effort = parts.dynamics.jacobian(q, request_.hand).T @ wrench
+    most = np.min((limit - np.sign(effort) * held)[effort != 0.0] / np.abs(effort)[effort != 0.0])
+    for factor, refused in ((0.99, False), (1.01, True)):
+        given = found["settings"], found["load"], factor * most * wrench
+        library.call("check_wrench", q, *given, refusal)
+        assert (library.refusal(refusal) is not None) is refused
+    name, joint, value, most_of_joint = library.refusal(refusal)
+    assert name == "heavy_wrench"
+    assert abs(value) > most_of_joint == limit[joint]
+
+
+def test_a_load_beyond_an_effort_limit_is_refused_and_a_lighter_one_is_not(parts, library):
+    q = np.zeros(library.n)
+    light, heavy = (library.configured(payload__mass=mass) for mass in (0.1, 500.0))
+    refusal, settings = library.initial("refusal"), light["settings"]
+    library.call("check_load", q, settings, light["load"], heavy["load"], refusal)
+    name, joint, value, limit = library.refusal(refusal)
+    assert name == "heavy_load"
+    held = parts.dynamics.gravity(q)
+    assert limit == parts.robot.limits.effort[joint] < abs(value)
+    assert abs(held[joint]) < abs(value)
+    library.call("check_load", q, settings, heavy["load"], light["load"], refusal)
+    assert library.refusal(refusal) is None
+
+
+def test_the_efforts_that_hold_the_arm_are_those_of_gravity_within_the_limits(parts, library):
+    q, tau, found = np.full(library.n, 0.2), np.zeros(library.n), library.configured()
+    library.call("hold", q, found["settings"], found["load"], tau)
+    np.testing.assert_allclose(tau, parts.dynamics.gravity(q), atol=1e-10)
+    heavy = library.configured(payload__mass=1000.0)
+    library.call("hold", q, heavy["settings"], heavy["load"], tau)
+    assert np.abs(tau / parts.robot.limits.effort).max() == 1.0
+
+
+def test_effective_parameters_configure_the_same_settings(library):
+    found = library.configured(rate=500.0)
+    effective = library.views("parameters", found["effective"])
+    again = library.configured(**{name: value.copy() for name, value in effective.items()})
+    np.testing.assert_array_equal(again["settings"], found["settings"])
+    np.testing.assert_array_equal(again["load"], found["load"])
+    assert not np.isnan(found["effective"]).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"limits__effort": 1e6}, "effort_beyond_urdf"),
+        ({"limits__velocity": 1e6}, "velocity_beyond_urdf"),
+        ({"gains__i": 1e6}, "unstable_i"),
+        ({"gains__p": 1e8}, "unstable_p"),
+        ({"gravity": (0.0, 0.0, -40.0)}, "gravity"),
+        ({"payload__mass": 3000.0}, "payload_in_grams"),
+        ({"payload__mass": 1.0, "payload__com": (0.0, 30.0, 0.0)}, "payload_in_millimetres"),
+        ({"task__speed": (0.0, 1.0)}, "task_speed"),
+        ({"task__force_proportional": 1.9}, "force_oscillates"),
+        ({"payload__inertia": (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)}, "payload_without_mass"),
+        (
+            {"payload__mass": 1.0, "payload__inertia": (1.0, 2.0, 0.0, 1.0, 0.0, 1.0)},
+            "payload_indefinite",
+        ),
+        (
+            {"payload__mass": 1.0, "payload__inertia": (1.0, 0.0, 0.0, 1.0, 0.0, 3.0)},
+            "payload_triangle",
+        ),
+        (
+            {"payload__mass": 1.0, "payload__inertia": (1e3, 0.0, 0.0, 1e3, 0.0, 1e3)},
+            "payload_too_large",
+        ),
+    ],
+)
+def test_parameters_that_fit_no_robot_are_refused(library, given, refusal):
+    assert library.refusal(library.configured()["refusal"]) is None
+    name, *_ = library.refusal(library.configured(**given)["refusal"])
+    assert name == refusal
+
+
+def test_own_gains_end_feedback_by_the_mass_matrix(library):
+    settings = library.configured(rate=1000.0, gains__p=10.0, gains__d=1.0)["settings"]
+    fields = library.views("settings", settings)
+    assert (fields["kp"] == 10.0).all() and (fields["kd"] == 1.0).all()
+    assert fields["coupled"][0] == 0.0
+
+
+def test_a_soft_margin_makes_a_spring_that_reaches_the_effort_limit_at_the_stop(parts, library):
+    settings = library.configured(limits__soft_margin=0.1)["settings"]
+    fields, limits = library.views("settings", settings), parts.robot.limits
+    bounded = np.isfinite(limits.upper - limits.lower)
+    width = (limits.upper - fields["soft_upper"])[bounded]
+    np.testing.assert_allclose(width, 0.1, rtol=1e-6)
+    np.testing.assert_allclose(
+        (fields["soft_stiffness"] * 0.1)[bounded], limits.effort[bounded], rtol=1e-6
+    )
+
+
+def test_the_c_file_has_no_fault_that_sanitizers_find(request_, tmp_path):
+    (tmp_path / "model.c").write_text(model_source(request_))
+    sources = [str(DRIVER), str(tmp_path / "model.c")]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=address,undefined"]
+    include = DRIVER.parents[2] / "robot_dynamics_controllers" / "include"
+    command = ["cc", *flags, "-fno-sanitize-recover=all", f"-I{include}", *sources]
+    subprocess.run([*command, "-o", str(tmp_path / "driver"), "-lm"], check=True)
+    done = subprocess.run([tmp_path / "driver"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "5000 cycles, all commands finite\n"
+
+
+def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):
+    urdf = hostile_urdf()
+    robot = read_urdf(urdf)
+    command = 'robot-dynamics export model "*/ int x; /*"'
+    request = ModelRequest(urdf, robot, {}, endpoint=payload_frame(robot), command=command)
+    path = built(request, tmp_path)
+    library = LoadedModel(path)
+    assert library.joint_names == list(HOSTILE)
+    assert library.model.robot.decode() == robot.name
+    assert library.model.command.decode() == command
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert [line.split()[-1] for line in symbols.splitlines()] == ["robot_dynamics_model"]
+
+
+def test_two_sources_of_a_robot_are_the_same_and_another_mass_changes_the_fingerprint():
+    request = request_of("planar_2r")
+    source = model_source(request)
+    assert source == model_source(request) and source.isascii()
+    other = request_of("planar_2r", bandwidth=10.0)
+
+    def fingerprint(text):
+        (line,) = [x for x in text.splitlines() if ".fingerprint" in x]
+        return line
+
+    assert fingerprint(source) != fingerprint(model_source(other))
