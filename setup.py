@@ -1,8 +1,10 @@
 import re
+import shutil
 from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 package_name = "robot_dynamics"
 
@@ -80,11 +82,15 @@ def readme():
     return re.sub(r"(?<!!)(\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{FILES}", text)
 
 
-def templates():
-    """Files of exported packages. Older versions of setuptools know no pattern for subfolders."""
-    package = Path(__file__).resolve().parent / "robot_dynamics"
-    found = (package / "export" / "package").rglob("*")
-    return [str(path.relative_to(package)) for path in sorted(found) if path.is_file()]
+class BuildWithControllers(build_py):
+    """Puts the C++ package into the Python package, from where `export controllers` copies it."""
+
+    def run(self):
+        super().run()
+        if not getattr(self, "editable_mode", False):  # a source tree has it beside the package
+            name = "robot_dynamics_controllers"
+            place = Path(self.build_lib, package_name, "export", name)
+            shutil.copytree(Path(__file__).resolve().parent / name, place, dirs_exist_ok=True)
 
 
 setup(
@@ -119,8 +125,9 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.10",
+    cmdclass={"build_py": BuildWithControllers},
     packages=find_packages(include=["robot_dynamics", "robot_dynamics.*"]),
-    package_data={"robot_dynamics": ["py.typed", "nodes/ros/*.xml", *templates()]},
+    package_data={"robot_dynamics": ["py.typed", "nodes/ros/*.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + package_name]),
         ("share/" + package_name, ["package.xml"]),

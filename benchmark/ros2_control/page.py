@@ -21,13 +21,13 @@ WIRINGS = {
     "ai": "joint_trajectory_controller, PID on effort",
     "b": "joint_trajectory_controller, PD, efforts in the trajectory",
     "c": "Python nodes, forward_command_controller",
-    "d": "exported controller behind joint_trajectory_controller",
+    "d": "model controller behind joint_trajectory_controller",
 }
 CONTROLLERS = {
     "jtc": "joint_trajectory_controller, PID on effort",
     "jtc front": "joint_trajectory_controller in front of a chained controller",
     "rnea": "PD and pinocchio::rnea, chained",
-    "exported": "exported controller, chained",
+    "model": "model controller, chained",
     "hand": "the same in the mode cartesian_impedance",
 }
 
@@ -63,7 +63,7 @@ def tracking(found: dict[str, Any]) -> list[Table]:
             )
         about = (
             f"RMS of the position error of every joint and overall, mrad, at {found['rate']:g} Hz, "
-            "with the default gains of that rate; the ratio to the exported controller; processors "
+            "with the default gains of that rate; the ratio to the model controller; processors "
             f"in use. Measured on {found['machine']}, load average {found['load average']:.1f}."
         ) + found.get("remarks", {}).get(robot, "")
         header = ["wiring", "joints", "overall", "ratio", "CPU"]
@@ -104,7 +104,7 @@ def scenarios(found: dict[str, Any]) -> list[Table]:
         if "step" in x
     ]
     about = (
-        "The exported controller behind joint_trajectory_controller, default parameters. From the "
+        "The model controller behind joint_trajectory_controller, default parameters. From the "
         "event on: largest change of an effort in one cycle, N m; peak speed; speed after some "
         "seconds; RMS of the speed in the last second, rad/s. The plant keeps the last effort "
         f"where no controller commands. Measured on {found['machine']}."

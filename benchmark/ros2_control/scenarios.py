@@ -4,7 +4,7 @@
     python -m benchmark.ros2_control.scenarios --subject jtc     the stock controller with PD
 
 The subject is a controller behind joint_trajectory_controller (--type, --name; by default the
-exported one), or joint_trajectory_controller itself. The plant keeps the last effort where no
+model controller), or joint_trajectory_controller itself. The plant keeps the last effort where no
 controller commands, unless --on-stop says zero or brake. Each run gives, from the event on: the
 largest change of an effort in one cycle, the peak speed, the speed at the end, and the RMS of the
 speed in the last second, which shows an oscillation.
@@ -33,14 +33,15 @@ from benchmark.ros2_control.arms import LOCKED, Arm
 from benchmark.ros2_control.plant_log import latest_speed
 from benchmark.ros2_control.system import HERE, Controllers, Program, System, system, write_json
 from benchmark.ros2_control.tracking import (
-    EXPORTED,
+    CONTROLLER,
     JTC,
     PAST_S,
+    TYPE,
     add_workspace,
     efforts,
     export,
-    exported_package,
     feedback,
+    model_of,
     spawn_chain,
     trajectory_controller,
     workspace_of,
@@ -75,23 +76,23 @@ class Subject:
 
     Attributes:
         name: Of the controller on the effort interfaces.
-        kind: Its type; empty for joint_trajectory_controller alone.
+        parameters: Its type and others; empty for joint_trajectory_controller alone.
         on_stop: Of the plant.
     """
 
     name: str
-    kind: str
+    parameters: dict[str, str]
     on_stop: str
 
     @property
     def names(self) -> list[str]:
         """Names of all controllers, in the order of the chain."""
-        return [self.name, JTC] if self.kind else [JTC]
+        return [self.name, JTC] if self.parameters else [JTC]
 
     def spawn(self, run: System, *words: str) -> None:
         """Load the controllers, and activate them unless words has --inactive."""
-        if self.kind:
-            spawn_chain(run, self.name, self.kind, *words)
+        if self.parameters:
+            spawn_chain(run, self.name, self.parameters, *words)
         else:
             self._spawn_alone(run, JTC, *words)
 
@@ -101,7 +102,7 @@ class Subject:
 
     def spawn_unchained(self, run: System) -> None:
         """Activate the subject without joint_trajectory_controller."""
-        run.spawn(Controllers({self.name: {"type": self.kind}}), [self.name])
+        run.spawn(Controllers({self.name: self.parameters}), [self.name])
 
     def _spawn_alone(self, run: System, name: str, *words: str) -> None:
         parameters = trajectory_controller(run.arm, gains=feedback(run.arm, run.rate))
@@ -345,8 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rates", type=float, nargs="+", default=[100.0, 250.0, 500.0, 1000.0])
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
     parser.add_argument("--subject", choices=("chain", "jtc"), default="chain")
-    parser.add_argument("--name", default=EXPORTED, help="of the chained controller")
-    parser.add_argument("--type", help="of the chained controller; by default it is exported")
+    parser.add_argument("--name", default=CONTROLLER, help="of the chained controller")
+    parser.add_argument("--type", help="of the chained controller; by default the model controller")
     parser.add_argument("--on-stop", choices=("keep", "zero", "brake"), default="keep")
     add_workspace(parser)
     options = parser.parse_args(arguments)
@@ -360,13 +361,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         workspace = workspace_of(options, stack)
         workspace.add_plant()
         if chained and options.type is None:
-            for arm in arms.values():
-                export(workspace, arm)
+            export(workspace, list(arms.values()))
         workspace.build()
         for name, rate, scenario in itertools.product(arms, options.rates, scenarios):
             arm = arms[name]
-            kind = (options.type or f"{exported_package(arm)}/ArmController") if chained else ""
-            subject = Subject(options.name, kind, options.on_stop)
+            parameters: dict[str, str] = {"type": options.type} if options.type else {}
+            if chained and not parameters:
+                parameters = {"type": TYPE, "model": str(model_of(workspace, arm))}
+            subject = Subject(options.name, parameters if chained else {}, options.on_stop)
             row: dict[str, object] = {"robot": name, "rate": rate, "scenario": scenario}
             try:
                 row.update(asdict(measure(workspace, arm, rate, subject, scenario)))

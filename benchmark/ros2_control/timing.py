@@ -1,11 +1,11 @@
 """Durations of update() of one controller without controller_manager, and what it calls.
 
-    python -m benchmark.ros2_control.timing [--robots panda] [--only jtc rnea exported]
+    python -m benchmark.ros2_control.timing [--robots panda] [--only jtc rnea model]
 
 jtc        joint_trajectory_controller on effort interfaces with PID, following a trajectory
 jtc front  the same in front of a chained controller: positions, velocities, accelerations
 rnea       a small controller with pinocchio::rnea and PD, behind such a front
-exported   the exported controller, chained
+model      the model controller of this package, chained
 hand       the same in the mode cartesian_impedance
 
 Pinocchio's headers and library come from the Python package `pin`.
@@ -30,10 +30,11 @@ from benchmark.nodes.processes import LOCAL, SystemFailure, own_domain
 from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.system import preferred, write_json
 from benchmark.ros2_control.tracking import (
+    TYPE,
     add_workspace,
     export,
-    exported_package,
     feedback,
+    model_of,
     trajectory_controller,
     workspace_of,
 )
@@ -102,8 +103,9 @@ def add_packages(workspace: Workspace) -> None:
     )
 
 
-def controllers(arm: Arm) -> dict[str, dict[str, Any]]:
+def controllers(workspace: Workspace, arm: Arm) -> dict[str, dict[str, Any]]:
     """Return the parameters of the controllers by name."""
+    model = {"type": TYPE, "model": str(model_of(workspace, arm))}
     front = {
         "command_joints": [f"behind/{name}" for name in arm.robot.joint_names],
         "command_interfaces": ["position", "velocity", "acceleration"],
@@ -112,18 +114,15 @@ def controllers(arm: Arm) -> dict[str, dict[str, Any]]:
         "jtc": trajectory_controller(arm, gains=feedback(arm, 1000.0)),
         "jtc front": trajectory_controller(arm, **front),
         "rnea": {"type": "rnea_controller/RneaController"},
-        "exported": {"type": f"{exported_package(arm)}/ArmController"},
-        "hand": {
-            "type": f"{exported_package(arm)}/ArmController",
-            "mode": "cartesian_impedance",
-        },
+        "model": model,
+        "hand": {**model, "mode": "cartesian_impedance"},
     }
 
 
 def measured(workspace: Workspace, arm: Arm, name: str, cycles: int) -> dict[str, Any]:
     """Run the timing program for one controller."""
     parameters, urdf = workspace.folder / f"{arm.name}_timing.yaml", workspace.folder / "arm.urdf"
-    given = controllers(arm)[name]
+    given = controllers(workspace, arm)[name]
     kind = given.pop("type")
     parameters.write_text(yaml.safe_dump({"controller": {"ros__parameters": given}}))
     urdf.write_text(arm.urdf)
@@ -168,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the controllers and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmark.ros2_control.timing")
     parser.description, parser.formatter_class = __doc__, argparse.RawDescriptionHelpFormatter
-    known = ["jtc", "jtc front", "rnea", "exported", "hand"]
+    known = ["jtc", "jtc front", "rnea", "model", "hand"]
     parser.add_argument("--robots", nargs="+", default=["panda"])
     parser.add_argument("--only", nargs="+", choices=known, default=known)
     parser.add_argument("--cycles", type=int, default=1_000_000)
@@ -180,9 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)
         add_packages(workspace)
-        if {"exported", "hand"} & set(options.only):
-            for arm in arms:
-                export(workspace, arm)
+        if {"model", "hand"} & set(options.only):
+            export(workspace, arms)
         workspace.build()
         for arm in arms:
             results: dict[str, dict[str, Any]] = {}

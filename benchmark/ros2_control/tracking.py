@@ -4,7 +4,7 @@ a   joint_trajectory_controller with the default gains of the package, PD
 ai  the same with an integral part
 b   as a, the effort of the model in the points of the trajectory
 c   feedforward_node and controller_node over topics, behind forward_command_controller
-d   the exported controller, chained behind joint_trajectory_controller
+d   the model controller of this package, chained behind joint_trajectory_controller
 
     python -m benchmark.ros2_control [--robots ur5 panda] [--rate 1000] [--seconds 20] [--only a b]
 """
@@ -38,7 +38,9 @@ from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 JTC, FORWARD = "joint_trajectory_controller", "forward_effort_controller"
-STATES, EXPORTED = "joint_state_broadcaster", "arm_controller"
+STATES, CONTROLLER = "joint_state_broadcaster", "arm_controller"
+
+TYPE = "robot_dynamics_controllers/ModelController"
 
 SETTLE_S = 3.0
 """Time from the activation to the motion, s."""
@@ -129,25 +131,25 @@ def run_nodes(run: System, motion: Waypoints) -> dict[str, float]:
     return follow(run, "joint_trajectory", motion, begin=0.5)
 
 
-def run_exported(run: System, motion: Waypoints) -> dict[str, float]:
+def run_model(run: System, motion: Waypoints) -> dict[str, float]:
     """Run wiring d."""
-    spawn_chain(run, EXPORTED, f"{exported_package(run.arm)}/ArmController")
+    spawn_chain(run, CONTROLLER, {"type": TYPE, "model": str(model_of(run.workspace, run.arm))})
     return follow(run, f"{JTC}/joint_trajectory", motion)
 
 
-def exported_package(arm: Arm) -> str:
-    """Return the name of the exported package."""
-    return f"{arm.name}_controllers"
+def model_of(workspace: Workspace, arm: Arm) -> Path:
+    """Return the path of the model library of an arm."""
+    return workspace.folder / f"{arm.name}.so"
 
 
-def spawn_chain(run: System, name: str, kind: str, *words: str) -> None:
+def spawn_chain(run: System, name: str, parameters: dict[str, Any], *words: str) -> None:
     """Activate a controller with joint_trajectory_controller in front of it."""
     front = trajectory_controller(
         run.arm,
         command_joints=[f"{name}/{joint}" for joint in run.arm.robot.joint_names],
         command_interfaces=["position", "velocity", "acceleration"],
     )
-    controllers = Controllers({name: {"type": kind}, JTC: front})
+    controllers = Controllers({name: parameters, JTC: front})
     run.spawn(controllers, [name, JTC], "--activate-as-group", *words)
 
 
@@ -156,7 +158,7 @@ WIRINGS: dict[str, Callable[[System, Waypoints], dict[str, float]]] = {
     "ai": lambda run, motion: run_feedback(run, motion, integral=True),
     "b": run_effort,
     "c": run_nodes,
-    "d": run_exported,
+    "d": run_model,
 }
 
 ABOUT = {
@@ -164,7 +166,7 @@ ABOUT = {
     "ai": "JTC, PID",
     "b": "JTC, PD and effort",
     "c": "nodes over topics",
-    "d": "JTC, exported controller",
+    "d": "JTC, model controller",
 }
 
 
@@ -285,11 +287,13 @@ def workspace_of(options: argparse.Namespace, stack: ExitStack) -> Workspace:
     return Workspace(folder.resolve(), options.setup)
 
 
-def export(workspace: Workspace, arm: Arm) -> None:
-    """Export the controller of an arm into the workspace."""
-    file = workspace.folder / f"{arm.name}.urdf"
-    file.write_text(arm.urdf)
-    workspace.add_exported(file, "--name", exported_package(arm))
+def export(workspace: Workspace, arms: Sequence[Arm]) -> None:
+    """Copy the controllers into the workspace, and write the models of arms."""
+    workspace.add_controllers()
+    for arm in arms:
+        file = model_of(workspace, arm).with_suffix(".urdf")
+        file.write_text(arm.urdf)
+        workspace.write_model(file)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -312,8 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         workspace = workspace_of(options, stack)
         workspace.add_plant()
         if "d" in options.only:
-            for arm in arms:
-                export(workspace, arm)
+            export(workspace, arms)
         workspace.build()
         for arm in arms:
             results: dict[str, Tracking] = {}

@@ -135,18 +135,26 @@ class Workspace:
             ["compiled_plant.cpp", "compiled_plant.hpp"],
         )
 
-    def add_exported(self, description: Path, *options: str) -> None:
-        """Have the package export a controller into the workspace."""
-        command = [sys.executable, "-m", "robot_dynamics", "export", "controller"]
+    def add_controllers(self) -> None:
+        """Copy the package with the model controller into the workspace."""
+        self._export("controllers", "-o", str(self.source))
+
+    def write_model(self, description: Path) -> Path:
+        """Write the model library of a URDF beside it, and return its path."""
+        library = description.with_suffix(".so")
+        self._export("model", str(description), "-o", str(library))
+        return library
+
+    def _export(self, *words: str) -> None:
         done = subprocess.run(
-            [*command, str(description), "-o", str(self.source), *options],
+            [sys.executable, "-m", "robot_dynamics", "export", *words],
             cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            raise SystemFailure(f"no controller was exported: {done.stderr.strip()}")
+            raise SystemFailure(f"nothing was exported: {done.stderr.strip()}")
 
     def build(self) -> None:
         """Build all packages.

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
     *("robot_dynamics", "benchmark", "config", "docs", "examples"),
-    *("launch", "resource", "test", "urdf"),
+    *("launch", "resource", "robot_dynamics_controllers", "test", "urdf"),
 )
 MADE = ("__pycache__", "*.py[cod]", "*.egg-info", ".*")
 
@@ -54,13 +54,13 @@ def test_a_source_distribution_holds_what_tests_and_documents_need(source, distr
     assert not missing
 
 
-def test_an_installation_holds_the_templates_of_exported_packages(source, tmp_path):
+def test_an_installation_holds_the_package_of_the_controllers(source, tmp_path):
     build = [sys.executable, "setup.py", "-q", "build", "-b", tmp_path, "--build-lib", tmp_path]
     subprocess.run(build, cwd=source, check=True, capture_output=True)
-    templates = Path("robot_dynamics", "export", "package")
-    wanted = [p.relative_to(source) for p in (source / templates).rglob("*") if p.is_file()]
+    name, place = "robot_dynamics_controllers", tmp_path / "robot_dynamics" / "export"
+    wanted = [p.relative_to(source) for p in (source / name).rglob("*") if p.is_file()]
     assert wanted
-    assert [str(p) for p in wanted if not (tmp_path / p).is_file()] == []
+    assert [str(p) for p in wanted if not (place / p).is_file()] == []
 
 
 def test_the_package_imports_nothing_that_its_wheel_lacks():

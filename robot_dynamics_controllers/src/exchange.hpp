@@ -1,0 +1,68 @@
+// Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
+//
+// Numbers that pass between the control loop and other threads.
+
+#ifndef EXCHANGE_HPP_
+#define EXCHANGE_HPP_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+namespace robot_dynamics_controllers
+{
+
+/// Latest numbers from one thread for another one: a triple buffer without locks or allocation.
+///
+/// One thread at a time may put, and one at a time may take. Neither waits for the other.
+class Exchange
+{
+  static_assert(std::atomic<unsigned>::is_always_lock_free, "the loop must not wait");
+
+public:
+  /// Make room for a count of numbers; no other thread may use the exchange meanwhile.
+  void resize(std::size_t count)
+  {
+    for (std::vector<double> & slot : slots_) {
+      slot.assign(count, 0.0);
+    }
+    middle_.store(1, std::memory_order_relaxed);
+    back_ = 0;
+    front_ = 2;
+  }
+
+  /// Put numbers in place of those before.
+  void put(const double * values) noexcept
+  {
+    std::copy_n(values, slots_[back_].size(), slots_[back_].begin());
+    back_ = middle_.exchange(back_ | FRESH, std::memory_order_acq_rel) & ~FRESH;
+  }
+
+  /// Return whether the last numbers were taken.
+  bool taken() const noexcept { return (middle_.load(std::memory_order_relaxed) & FRESH) == 0; }
+
+  /// Take the latest numbers, or null if there are none since the last call. They stay valid until
+  /// the next call.
+  const double * take() noexcept
+  {
+    if ((middle_.load(std::memory_order_relaxed) & FRESH) == 0) {
+      return nullptr;
+    }
+    front_ = middle_.exchange(front_, std::memory_order_acq_rel) & ~FRESH;
+    return slots_[front_].data();
+  }
+
+private:
+  static constexpr unsigned FRESH = 4;
+
+  std::array<std::vector<double>, 3> slots_;
+  unsigned back_ = 0;                // of the thread that puts
+  std::atomic<unsigned> middle_{1};  // index, and whether its numbers are new
+  unsigned front_ = 2;               // of the thread that takes
+};
+
+}  // namespace robot_dynamics_controllers
+
+#endif  // EXCHANGE_HPP_

@@ -1,0 +1,1005 @@
+// Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
+
+#include "model_controller.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "model_check.hpp"
+#include "pluginlib/class_list_macros.hpp"
+#include "refusal.hpp"
+
+namespace robot_dynamics_controllers
+{
+namespace
+{
+
+constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
+constexpr auto DIAGNOSTICS_PERIOD = std::chrono::seconds(1);
+constexpr auto REPEAT_AFTER = std::chrono::seconds(10);
+constexpr double SLOWEST_RATE = 50.0;  // Hz, for which there are default gains
+constexpr const char * POSE = "target_pose";
+constexpr const char * TWIST = "target_twist";
+constexpr const char * WRENCH = "target_wrench";
+constexpr const char * FELT = "force_torque";
+// Singularity, distance from the target, m, and time at both, s, with which it is out of reach
+constexpr double STRETCHED = 0.5;
+constexpr double SHORT = 0.01;
+constexpr double PATIENCE = 1.0;
+
+const std::vector<std::string> REFERENCES = {"position", "velocity", "acceleration", "effort"};
+
+/// Return the value of an interface; NaN if another thread holds it now.
+template <typename Interface>
+double value_of(const Interface & interface)
+{
+  return interface.get_optional(1).value_or(NAN_VALUE);
+}
+
+double value_of(const hardware_interface::CommandInterface & interface)
+{
+  return interface.get_optional().value_or(NAN_VALUE);
+}
+
+std::string name_of(const rclcpp::TopicEndpointInfo & info)
+{
+  const std::string & space = info.node_namespace();
+  return space + (space == "/" ? "" : "/") + info.node_name();
+}
+
+// In the order of `Arrived` and `State`
+constexpr const char * ARRIVED_NAMES[] = {
+  "now",
+  "state_new",
+  "state_q",
+  "state_qd",
+  "state_came",
+  "state_stamp",
+  "reference_came",
+  "came_reference",
+  "came_reference_ahead",
+  "came_before",
+  "came_after",
+  "came_ahead",
+  "came_qdd",
+  "came_tau",
+  "came_has_tau",
+  "resume",
+  "payload_goal",
+  "gravity_goal",
+  "base",
+  "drops_target"};
+constexpr const char * STATE_NAMES[] = {"status", "commands", "tau",         "cut",
+                                        "error",  "desired",  "has_feedback"};
+
+}  // namespace
+
+// -- interfaces --------------------------------------------------------------------------------
+
+controller_interface::InterfaceConfiguration ModelController::interfaces(
+  const std::vector<std::string> & kinds) const
+{
+  controller_interface::InterfaceConfiguration found;
+  found.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+  for (const std::string & kind : kinds) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      found.names.push_back(std::string(model().joints[i].name) + "/" + kind);
+    }
+  }
+  return found;
+}
+
+controller_interface::InterfaceConfiguration ModelController::command_interface_configuration()
+  const
+{
+  return interfaces(wiring_.given.command_interfaces);
+}
+
+controller_interface::InterfaceConfiguration ModelController::state_interface_configuration() const
+{
+  return interfaces({"position", "velocity"});
+}
+
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+ModelController::on_export_reference_interfaces_list()
+{
+  references_.clear();
+  const std::size_t kinds = REFERENCES.size() - (wiring_.given.reference_effort_interface ? 0 : 1);
+  for (std::size_t k = 0; k < kinds; ++k) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      references_.push_back(std::make_shared<hardware_interface::CommandInterface>(
+        std::string(get_node()->get_name()) + "/" + model().joints[i].name, REFERENCES[k]));
+      (void)references_.back()->set_value(NAN_VALUE);
+    }
+  }
+  return references_;
+}
+
+// -- lifecycle ---------------------------------------------------------------------------------
+
+ModelController::CallbackReturn ModelController::on_init()
+{
+  try {
+    // The file and its joints come before the parameters that the joints have
+    if (!get_node()->has_parameter("model")) {
+      get_node()->declare_parameter("model", "");
+    }
+    auto model = std::make_unique<ModelLibrary>(get_node()->get_parameter("model").as_string());
+    if (!get_node()->has_parameter("joints")) {
+      rcl_interfaces::msg::ParameterDescriptor descriptor;
+      descriptor.description = "Joints of the model, in its order";
+      descriptor.read_only = true;
+      get_node()->declare_parameter("joints", joint_names(**model), descriptor);
+    }
+    listener_ = std::make_unique<model_controller::ParamListener>(get_node());
+    use_model(std::move(model));
+    (void)configured(lookup({}));
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  on_set_ = get_node()->add_on_set_parameters_callback(
+    [this](const Parameters & asked) { return check(asked); });
+  post_set_ = get_node()->add_post_set_parameters_callback(
+    [this](const Parameters & changed) { apply(changed); });
+  return CallbackReturn::SUCCESS;
+}
+
+void ModelController::use_model(std::unique_ptr<ModelLibrary> && model)
+{
+  wiring_ = wiring_of(listener_->get_params(), **model);
+  for (std::size_t i = 0; i < ARRIVED_FIELDS; ++i) {
+    arrived_at_[i] = offset_of((*model)->arrived, ARRIVED_NAMES[i]);
+  }
+  for (std::size_t i = 0; i < STATE_FIELDS; ++i) {
+    state_at_[i] = offset_of((*model)->state, STATE_NAMES[i]);
+  }
+  edition_at_ = offset_of((*model)->settings, "settings_edition");
+  mode_at_ = offset_of((*model)->settings, "mode");
+  n_ = (*model)->joint_count;
+  values_.emplace(**model, get_update_rate());
+  model_ = std::move(model);
+}
+
+ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifecycle::State &)
+{
+  const auto logger = get_node()->get_logger();
+  try {
+    filling_ = true;
+    if (values_) {
+      (void)get_node()->set_parameters(values_->forgotten(*get_node()));
+    }
+    filling_ = false;
+    use_model(std::make_unique<ModelLibrary>(get_node()->get_parameter("model").as_string()));
+    check_model();
+    const Model & robot = model();
+    Configured found = configured(lookup({}));
+    fill_in_defaults(found.effective);
+    settings_in_.resize(robot.settings.size);
+    load_in_.open(robot.arrived, "payload_goal", "wrench_goal");
+    reference_in_.open(robot.arrived, "reference_came", "came_has_tau");
+    pose_in_.open(robot.arrived, "pose_came", "pose_position");
+    twist_in_.open(robot.arrived, "twist_came", "twist_lasts");
+    push_in_.open(robot.arrived, "push_came", "push_lasts");
+    felt_in_.open(robot.arrived, "felt_came", "felt");
+    state_ = next_ = initial(robot.state);
+    arrived_ = initial(robot.arrived);
+    settings_ = initial(robot.settings);
+    effort_.setZero(static_cast<Eigen::Index>(n_));
+    last_effort_.assign(n_, 0.0);
+    shown_ = latest_ = logged_ = peaks_ = diagnosed_ = Snapshot(robot);
+    snapshots_out_.resize(shown_.values().size());
+    lead_ = wiring_.given.reference_lead / std::max(1u, get_update_rate());
+    put(std::move(found));
+  } catch (const std::exception & error) {
+    filling_ = false;
+    RCLCPP_ERROR(logger, "%s", error.what());
+    return CallbackReturn::FAILURE;
+  }
+  warn_of_unknown_parameters();
+  if (get_update_rate() < SLOWEST_RATE) {
+    RCLCPP_WARN(
+      logger,
+      "update rate of %u Hz: the default gains are for %g Hz and more; give gains.<joint>.p and d",
+      get_update_rate(), SLOWEST_RATE);
+  }
+  refused_ = 0;
+  contested_.clear();
+  open_topics();
+  RCLCPP_INFO(
+    logger, "control of robot '%s', model %s: %s; mode '%s', %s", model().robot,
+    model().fingerprint, joined(joint_names(model())).c_str(), listener_->get_params().mode.c_str(),
+    words_for_load(model(), present_.load).c_str());
+  return CallbackReturn::SUCCESS;
+}
+
+ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecycle::State &)
+{
+  const std::size_t commands = wiring_.given.command_interfaces.size() * n_;
+  if (command_interfaces_.size() != commands || state_interfaces_.size() != 2 * n_) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "got %zu command and %zu state interfaces, not %zu and %zu",
+      command_interfaces_.size(), state_interfaces_.size(), commands, 2 * n_);
+    return CallbackReturn::ERROR;
+  }
+  try {  // once, so that no interface of another type throws in the loop
+    for (const auto & interface : command_interfaces_) {
+      (void)value_of(interface);
+    }
+    for (const auto & interface : state_interfaces_) {
+      (void)value_of(interface);
+    }
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  for (const auto & interface : references_) {
+    (void)interface->set_value(NAN_VALUE);
+  }
+  const Model & robot = model();
+  std::copy_n(robot.state.initial, state_.size(), state_.begin());
+  std::copy_n(robot.arrived.initial, arrived_.size(), arrived_.begin());
+  now_ = 0.0;
+  velocity_is_written_ = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    settings_in_.put(present_.settings.data());
+    put_load();
+  }
+  for (Inlet * early : {&reference_in_, &pose_in_, &twist_in_, &push_in_, &felt_in_}) {
+    early->clear();
+  }
+  resume_ = drops_target_ = false;
+  take_changes();
+  shown_ = Snapshot(robot);
+  shown_[ACTIVE] = 1.0;
+  return CallbackReturn::SUCCESS;
+}
+
+ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_lifecycle::State &)
+{
+  if (shown_.sees()) {
+    const double * load = arrived(LOAD);
+    model().hold(shown_.field("q"), settings_.data(), load, last_effort_.data());
+    write_commands(last_effort_.data());
+  }
+  shown_[ACTIVE] = 0.0;
+  snapshots_out_.put(shown_.values().data());
+  return CallbackReturn::SUCCESS;
+}
+
+ModelController::CallbackReturn ModelController::on_cleanup(const rclcpp_lifecycle::State &)
+{
+  topics_ = Topics();
+  references_.clear();
+  return CallbackReturn::SUCCESS;
+}
+
+void ModelController::check_model()
+{
+  const std::string found = first_difference(model(), get_robot_description());
+  if (found.empty()) {
+    return;
+  }
+  const std::string line = "robot_description differs from the model: " + found +
+                           "; write the model again with: " + model().command;
+  if (wiring_.given.model_check == "strict") {
+    throw Refusal(line + ", or set model_check: warn to use the model as it is");
+  }
+  RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
+}
+
+void ModelController::warn_of_unknown_parameters()
+{
+  std::vector<std::string> unknown;
+  const auto given = get_node()->get_node_parameters_interface()->get_parameter_overrides();
+  for (const auto & [name, value] : given) {
+    const bool foreign = name == "type" || name.rfind("qos_overrides.", 0) == 0;
+    if (!foreign && !get_node()->has_parameter(name)) {
+      unknown.push_back(name);
+    }
+  }
+  if (!unknown.empty()) {
+    RCLCPP_WARN(
+      get_node()->get_logger(), "unknown parameters are ignored: %s", joined(unknown).c_str());
+  }
+}
+
+void ModelController::open_topics()
+{
+  const auto node = get_node();
+  const rclcpp::QoS latest = rclcpp::QoS(1).best_effort();
+  const auto listen = [this, &node](
+                        auto msg, const char * topic, const rclcpp::QoS & qos, auto on) {
+    using Msg = decltype(msg);
+    topics_.subscriptions.push_back(node->template create_subscription<Msg>(
+      std::string("~/") + topic, qos, [on](const Msg & m) { on(m); }));
+  };
+  using geometry_msgs::msg::InertiaStamped;
+  using geometry_msgs::msg::PoseStamped;
+  using geometry_msgs::msg::TwistStamped;
+  using geometry_msgs::msg::Vector3Stamped;
+  using geometry_msgs::msg::WrenchStamped;
+  using sensor_msgs::msg::JointState;
+  listen(JointState(), "reference", latest, [this](const auto & msg) { on_reference(msg); });
+  listen(InertiaStamped(), "payload", 10, [this](const auto & msg) { on_payload(msg); });
+  listen(Vector3Stamped(), "gravity", latest, [this](const auto & msg) { on_gravity(msg); });
+  listen(PoseStamped(), POSE, latest, [this](const auto & msg) {
+    on_hand(POSE, [&](const Frames & frames) {
+      const Eigen::Isometry3d pose = target_of(frames, msg);
+      const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rotation = pose.linear();
+      const Eigen::Vector3d position = pose.translation();
+      pose_in_.put({{"pose_rotation", rotation.data()}, {"pose_position", position.data()}});
+    });
+  });
+  listen(TwistStamped(), TWIST, latest, [this](const auto & msg) {
+    on_hand(TWIST, [&](const Frames & frames) {
+      const double lasts = listener_->get_params().task.twist_timeout;
+      twist_in_.put({{"twist_given", target_of(frames, msg).data()}, {"twist_lasts", &lasts}});
+    });
+  });
+  listen(WrenchStamped(), WRENCH, latest, [this](const auto & msg) {
+    on_hand(WRENCH, [&](const Frames & frames) {
+      const double lasts = listener_->get_params().task.wrench_timeout;
+      const Vector6 wrench = target_of(frames, msg);
+      check_wrench(wrench);
+      push_in_.put({{"push_given", wrench.data()}, {"push_lasts", &lasts}});
+    });
+  });
+  listen(WrenchStamped(), FELT, latest, [this](const auto & msg) {
+    on_hand(FELT, [&](const Frames & frames) {
+      felt_in_.put({{"felt", felt_of(model(), frames, msg).data()}});
+    });
+  });
+  using std_srvs::srv::Trigger;
+  topics_.resume = node->create_service<Trigger>(
+    "~/resume", [this](const Trigger::Request::SharedPtr, Trigger::Response::SharedPtr response) {
+      on_resume(*response);
+    });
+  // Publishers of a lifecycle node would say nothing while it is inactive
+  const auto publish = [&node](auto & publisher, const char * topic, std::size_t depth) {
+    using Msg = typename std::decay_t<decltype(*publisher)>::PublishedType;
+    publisher = rclcpp::create_publisher<Msg>(*node, topic, rclcpp::QoS(depth));
+  };
+  publish(topics_.states, "~/controller_state", 10);
+  publish(topics_.efforts, "~/efforts", 10);
+  publish(topics_.pose, "~/cartesian_pose", 1);
+  publish(topics_.error, "~/cartesian_error", 1);
+  publish(topics_.external, "~/external_effort", 1);
+  publish(topics_.diagnostics, "/diagnostics", 10);
+  topics_.timer = node->create_wall_timer(
+    std::chrono::duration<double>(1.0 / wiring_.given.state_publish_rate), [this]() { report(); });
+}
+
+// -- the loop ----------------------------------------------------------------------------------
+
+controller_interface::return_type ModelController::update_reference_from_subscribers(
+  const rclcpp::Time &, const rclcpp::Duration &)
+{
+  (void)reference_in_.take(arrived_.data(), now_);
+  return controller_interface::return_type::OK;
+}
+
+controller_interface::return_type ModelController::update_and_write_commands(
+  const rclcpp::Time & time, const rclcpp::Duration & period)
+{
+  // A clock of the system may jump; periods are those of the loop
+  period_ = static_cast<double>(std::max<std::int64_t>(period.nanoseconds(), 0)) * 1e-9;
+  now_ += period_;
+  shown_[CHAINED] = is_in_chained_mode() ? 1.0 : 0.0;
+  read_states();
+  take_changes();
+  if (is_in_chained_mode()) {
+    read_reference_interfaces();
+  }
+  *arrived(NOW) = now_;
+  *arrived(REF_AHEAD) = *arrived(REF_LAST_AHEAD) = std::max(now_ - *arrived(REF_CAME), 0.0);
+  model().step(state_.data(), arrived_.data(), settings_.data(), next_.data());
+  state_.swap(next_);
+  const bool commands = *state(COMMANDS) > 0.5;
+  if (commands) {
+    write_commands(state(TAU));
+  }
+  show(time.nanoseconds());
+  const auto status = static_cast<std::size_t>(*state(STATUS));
+  return commands || model().statuses[status].name != std::string_view("silent")
+           ? controller_interface::return_type::OK
+           : controller_interface::return_type::ERROR;
+}
+
+void ModelController::read_states()
+{
+  bool finite = true;
+  for (std::size_t i = 0; i < n_; ++i) {
+    const double q = value_of(state_interfaces_[i]);
+    const double qd = value_of(state_interfaces_[n_ + i]);
+    finite = finite && std::isfinite(q) && std::isfinite(qd);
+    arrived(STATE_Q)[i] = q;
+    arrived(STATE_QD)[i] = qd;
+  }
+  *arrived(STATE_NEW) = finite ? 1.0 : 0.0;  // the step reads no others
+  if (finite) {
+    *arrived(STATE_CAME) = *arrived(STATE_STAMP) = now_;
+  }
+}
+
+void ModelController::take_changes()
+{
+  if (const double * settings = settings_in_.take()) {
+    std::copy_n(settings, settings_.size(), settings_.begin());
+    settings_[edition_at_] = edition_ += 1.0;
+  }
+  if (load_in_.take(arrived_.data(), now_)) {
+    std::copy_n(arrived(GRAVITY), 3, arrived(BASE));  // a base that stands
+  }
+  for (Inlet * inlet : {&pose_in_, &twist_in_, &push_in_, &felt_in_}) {
+    (void)inlet->take(arrived_.data(), now_);
+  }
+  *arrived(RESUME) = resume_.exchange(false) ? 1.0 : 0.0;
+  *arrived(DROPS_TARGET) = drops_target_.exchange(false) ? 1.0 : 0.0;
+}
+
+void ModelController::read_reference_interfaces()
+{
+  bool positions = true;
+  bool velocities = true;
+  bool efforts = wiring_.given.reference_effort_interface;
+  double * q = arrived(REF_AFTER);
+  double * qdd = arrived(REF_QDD);
+  double * tau = arrived(REF_TAU);
+  for (std::size_t i = 0; i < n_; ++i) {
+    positions = positions && std::isfinite(usable(value_of(*references_[i])));
+    velocities = velocities && std::isfinite(usable(value_of(*references_[n_ + i])));
+  }
+  velocity_is_written_ = velocity_is_written_ || velocities;
+  const bool comes = positions && (velocities || !velocity_is_written_);
+  for (std::size_t i = 0; i < n_ && comes; ++i) {
+    const double velocity = value_of(*references_[n_ + i]);
+    const double acceleration = usable(value_of(*references_[2 * n_ + i]));
+    qdd[i] = std::isfinite(acceleration) ? acceleration : 0.0;
+    // Feedback compares with the states of now, but the references are those of the next cycle
+    const double qd = std::isfinite(velocity) ? velocity : 0.0;
+    q[i] = value_of(*references_[i]) - lead_ * (qd - lead_ / 2.0 * qdd[i]);
+    q[n_ + i] = qd - lead_ * qdd[i];
+    if (wiring_.given.reference_effort_interface) {
+      const double effort = usable(value_of(*references_[3 * n_ + i]), LARGEST_EFFORT);
+      efforts = efforts && std::isfinite(effort);
+      tau[i] = std::isfinite(effort) ? effort : 0.0;
+    }
+  }
+  if (comes) {
+    std::copy_n(q, 2 * n_, arrived(REF_BEFORE));
+    std::copy_n(q, 2 * n_, arrived(REF_LAST));
+    *arrived(REF_HAS_TAU) = efforts ? 1.0 : 0.0;
+    *arrived(REF_CAME) = now_;
+  }
+  for (std::size_t i = 0; i < n_; ++i) {
+    // Whoever writes velocities writes them in every cycle: one that stays NaN has stopped. A
+    // position stays, as preceding controllers read it back.
+    (void)references_[n_ + i]->set_value(NAN_VALUE);
+  }
+}
+
+void ModelController::write_commands(const double * effort)
+{
+  const auto n = static_cast<Eigen::Index>(n_);
+  effort_ = Eigen::Map<const Eigen::VectorXd>(effort, n);
+  if (wiring_.to_actuators.size() > 0) {
+    effort_.noalias() = wiring_.to_actuators * Eigen::Map<const Eigen::VectorXd>(effort, n);
+  }
+  const double * desired = state(DESIRED);
+  const double * measured = arrived(STATE_Q);
+  const bool follows = *state(HAS_FEEDBACK) > 0.5 && shown_[ACTIVE] > 0.5;
+  const double lead = shown_[CHAINED] > 0.5 ? lead_ : 0.0;
+  std::size_t k = 0;
+  bool written = true;
+  for (const std::string & interface : wiring_.given.command_interfaces) {
+    const bool efforts = interface[0] == 'e';
+    for (std::size_t i = 0; i < n_; ++i, ++k) {
+      const double position = follows ? desired[i] + lead * desired[n_ + i] : measured[i];
+      const robot_dynamics_joint & joint = model().joints[i];
+      const double value = efforts ? effort_[static_cast<Eigen::Index>(i)]
+                                   : std::min(std::max(position, joint.lower), joint.upper);
+      written = command_interfaces_[k].set_value(value, 1) && written;
+    }
+  }
+  shown_[UNWRITTEN] += written ? 0.0 : 1.0;
+}
+
+void ModelController::show(std::int64_t stamp)
+{
+  if (snapshots_out_.taken()) {
+    shown_[LONGEST_PERIOD] = 0.0;
+    std::fill_n(shown_.largest_error(), n_, 0.0);
+  }
+  shown_[STAMP_S] = static_cast<double>(stamp / 1000000000);
+  shown_[STAMP_NS] = static_cast<double>(stamp % 1000000000);
+  shown_[MODE] = settings_[mode_at_];
+  shown_[LONGEST_PERIOD] = std::max(shown_[LONGEST_PERIOD], period_);
+  shown_[TIME] += period_;
+  shown_[CYCLES] += 1.0;
+  for (std::size_t i = 0; i < n_; ++i) {
+    shown_.saturated()[i] += state(CUT)[i] > 0.5 ? 1.0 : 0.0;
+    double & largest = shown_.largest_error()[i];
+    largest = std::max(largest, std::abs(state(ERROR)[i]));
+  }
+  std::copy_n(state_.data(), state_.size(), shown_.state());
+  snapshots_out_.put(shown_.values().data());
+}
+
+// -- parameters, in other threads --------------------------------------------------------------
+
+Lookup ModelController::lookup(const Parameters & asked) const
+{
+  return [this, asked](const std::string & name) {
+    for (const rclcpp::Parameter & parameter : asked) {
+      if (parameter.get_name() == name) {
+        return parameter;
+      }
+    }
+    return get_node()->get_parameter(name);
+  };
+}
+
+Configured ModelController::configured(const Lookup & get) const
+{
+  return values_->configured(*get_node(), get, gravity_ ? &*gravity_ : nullptr);
+}
+
+void ModelController::fill_in_defaults(const std::vector<double> & effective)
+{
+  const Parameters found = values_->defaults(*get_node(), effective);
+  filling_ = true;
+  const auto result = get_node()->set_parameters_atomically(found);
+  filling_ = false;
+  if (!result.successful) {
+    throw Refusal("the default parameters of the model are refused: " + result.reason);
+  }
+  values_->note(found);
+}
+
+void ModelController::put(Configured && found, bool load_alone)
+{
+  const std::lock_guard<std::mutex> lock(mutex_);
+  present_ = std::move(found);
+  // The load first: the loop takes it last, and so never an older one than that of the settings
+  put_load();
+  if (!load_alone) {
+    settings_in_.put(present_.settings.data());
+  }
+}
+
+void ModelController::put_load()
+{
+  const double * load = present_.load.data();
+  load_in_.put({{"payload_goal", load}, {"gravity_goal", load + 10}, {"wrench_goal", load + 13}});
+}
+
+rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters & asked)
+{
+  rcl_interfaces::msg::SetParametersResult result;
+  result.successful = true;
+  if (filling_) {
+    return result;
+  }
+  try {
+    const Configured found = configured(lookup(asked));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const bool loads = std::any_of(
+      asked.begin(), asked.end(), [](const auto & one) { return is_of_load(one.get_name()); });
+    if (loads) {
+      const bool heavier = found.load[0] != present_.load[0];
+      check_load(found.load, heavier ? "payload of " + text(found.load[0]) + " kg" : "load");
+    }
+  } catch (const std::exception & error) {
+    result.successful = false;
+    result.reason = error.what();
+  }
+  return result;
+}
+
+void ModelController::apply(const Parameters & changed)
+{
+  if (filling_ || get_lifecycle_id() == lifecycle_msgs::msg::State::PRIMARY_STATE_UNCONFIGURED) {
+    return;
+  }
+  const auto logger = get_node()->get_logger();
+  try {
+    bool loads = false;
+    bool others = false;
+    for (const rclcpp::Parameter & parameter : changed) {
+      const std::string & name = parameter.get_name();
+      (is_of_load(name) ? loads : others) = true;
+      if (name == "gravity") {
+        gravity_.reset();  // the later one counts
+      }
+      if (name == "mode") {
+        RCLCPP_INFO(logger, "mode '%s'", parameter.as_string().c_str());
+      }
+      if (name == "model") {
+        RCLCPP_INFO(logger, "the model is read when the controller is configured again");
+      }
+    }
+    put(configured(lookup({})), !others);
+    if (loads) {
+      RCLCPP_INFO(logger, "%s", words_for_load(model(), present_.load).c_str());
+    }
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(logger, "%s", error.what());
+  }
+}
+
+// -- messages, in other threads ----------------------------------------------------------------
+
+const Snapshot & ModelController::latest()
+{
+  if (const double * values = snapshots_out_.take()) {
+    std::copy_n(values, latest_.values().size(), latest_.values().begin());
+    peaks_.include(latest_);
+  }
+  return latest_;
+}
+
+void ModelController::refuse(const char * topic, const std::string & line)
+{
+  ++refused_;
+  const auto now = std::chrono::steady_clock::now();
+  const auto last = warned_at_.find(topic);
+  if (last == warned_at_.end() || now - last->second > REPEAT_AFTER) {
+    warned_at_[topic] = now;
+    RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
+  }
+}
+
+void ModelController::on_reference(const sensor_msgs::msg::JointState & msg)
+{
+  try {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (latest().active() && latest_[CHAINED] > 0.5) {
+        throw Refusal("a preceding controller sends the references");
+      }
+    }
+    const std::vector<double> found = reference_of(model(), msg);
+    reference_in_.put(
+      {{"came_reference", found.data()},
+       {"came_before", found.data()},
+       {"came_after", found.data()},
+       {"came_tau", found.data() + 2 * n_},
+       {"came_has_tau", &found.back()}});
+  } catch (const Refusal & error) {
+    refuse("reference", std::string("reference refused: ") + error.what());
+  }
+}
+
+void ModelController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
+{
+  const std::string & frame = msg.header.frame_id;
+  const std::string own = model().payload_frame;
+  if (!own.empty() && !frame.empty() && frame != own) {
+    refuse("payload", "payload refused: frame " + quoted(frame) + " is not " + quoted(own));
+    return;
+  }
+  const auto & body = msg.inertia;
+  const rcl_interfaces::msg::SetParametersResult result = get_node()->set_parameters_atomically(
+    {rclcpp::Parameter("payload.mass", body.m),
+     rclcpp::Parameter("payload.com", std::vector<double>{body.com.x, body.com.y, body.com.z}),
+     rclcpp::Parameter(
+       "payload.inertia",
+       std::vector<double>{body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz})});
+  if (!result.successful) {
+    refuse("payload", "payload refused: " + result.reason);
+  }
+}
+
+void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
+{
+  const std::string & frame = msg.header.frame_id;
+  try {
+    if (!frame.empty() && frame != model().root) {
+      throw Refusal("frame " + quoted(frame) + " is not the root link " + quoted(model().root));
+    }
+    const auto before = gravity_;
+    gravity_ = std::vector<double>{msg.vector.x, msg.vector.y, msg.vector.z};
+    try {
+      Configured found = configured(lookup({}));
+      const std::lock_guard<std::mutex> lock(mutex_);
+      check_load(found.load, "");
+      present_.load = found.load;
+      put_load();
+    } catch (...) {
+      gravity_ = before;
+      throw;
+    }
+  } catch (const Refusal & error) {
+    refuse("gravity", std::string("gravity refused: ") + error.what());
+  }
+}
+
+void ModelController::on_resume(std_srvs::srv::Trigger::Response & response)
+{
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool stopped = latest().number("cause") > 0.5 || latest_.number("paused") > 0.5;
+  response.success = latest_.active() && stopped;
+  resume_ = response.success;
+  response.message =
+    response.success ? "holding the position; a new trajectory moves the arm" : "not stopped";
+}
+
+void ModelController::on_hand(const char * topic, const std::function<void(const Frames &)> & put)
+{
+  const bool felt = topic == FELT;
+  std::string line = felt ? "" : why_ignored(topic);
+  if (line.empty()) {
+    try {
+      std::vector<double> q;
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (felt && !(latest().active() && latest_.in_task())) {
+          return;
+        }
+        q = latest().joints("q");
+      }
+      put(Frames(model(), q.data()));
+      return;
+    } catch (const Refusal & error) {
+      line = std::string(topic) + " is ignored: " + error.what();
+    }
+  }
+  refuse(topic, line);
+}
+
+void ModelController::check_load(const std::vector<double> & load, const std::string & subject)
+{
+  if (!latest().active() || !latest_.sees()) {
+    return;
+  }
+  std::vector<double> refusal = initial(model().refusal);
+  model().check_load(
+    latest_.field("q"), present_.settings.data(), present_.load.data(), load.data(),
+    refusal.data());
+  throw_refusal(model(), refusal, subject);
+}
+
+void ModelController::check_wrench(const Vector6 & wrench)
+{
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<double> refusal = initial(model().refusal);
+  model().check_wrench(
+    latest().field("q"), present_.settings.data(), present_.load.data(), wrench.data(),
+    refusal.data());
+  throw_refusal(model(), refusal);
+}
+
+std::string ModelController::why_ignored(const char * topic)
+{
+  const std::string ignored = std::string(topic) + " is ignored: ";
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::string mode = listener_->get_params().mode;
+    const Model & robot = model();
+    const auto at = std::find(model.modes, model.modes + model.mode_count, mode) - model.modes;
+    if (!model.modes_in_task[at]) {
+      return ignored + "mode " + quoted(mode) +
+             " controls the joints; set the parameter mode to cartesian_impedance or "
+             "operational_space";
+    }
+    if (!latest().active()) {
+      return ignored + "the controller is not active";
+    }
+  }
+  if (!has_one_publisher(topic)) {
+    const auto line = contested_.find(topic);
+    return line == contested_.end() ? std::string(topic) + " has several publishers" : line->second;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string status = status_of(latest_);
+  const bool sees = status != "waiting" && status != "blind" && status != "silent";
+  return sees ? "" : ignored + "no joint_states come";
+}
+
+bool ModelController::has_one_publisher(const char * topic)
+{
+  const auto node = get_node();
+  const std::string name = std::string(node->get_fully_qualified_name()) + "/" + topic;
+  if (node->count_publishers(name) < 2) {
+    if (contested_.erase(topic) > 0) {
+      RCLCPP_INFO(node->get_logger(), "%s has one publisher and is followed again", topic);
+    }
+    return true;
+  }
+  drops_target_ = true;
+  if (contested_.count(topic) == 0) {
+    std::vector<std::string> names;
+    for (const auto & info : node->get_publishers_info_by_topic(name)) {
+      names.push_back(name_of(info));
+    }
+    if (names.size() < 2) {  // one is not discovered yet
+      return false;
+    }
+    std::sort(names.begin(), names.end());
+    contested_[topic] = std::string(topic) + " is published by " + joined(names, " and ") +
+                        ": the hand follows none of them until one is left";
+    warned_at_[topic] = std::chrono::steady_clock::now();
+    RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
+  }
+  return false;
+}
+
+// -- reports, in the thread of the timer -------------------------------------------------------
+
+void ModelController::report()
+{
+  Snapshot now;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    now = latest();
+  }
+  log(logged_, now);
+  log_hand(logged_, now);
+  if (now.active() && now.sees() && now[CYCLES] != logged_[CYCLES]) {
+    control_msgs::msg::JointTrajectoryControllerState state;
+    fill(state, now);
+    topics_.states->publish(state);
+    std_msgs::msg::Float64MultiArray efforts;
+    fill(efforts, now);
+    topics_.efforts->publish(efforts);
+    publish_hand(now);
+  }
+  logged_ = now;
+  const auto time = std::chrono::steady_clock::now();
+  if (time - diagnosed_at_ >= DIAGNOSTICS_PERIOD) {
+    diagnosed_at_ = time;
+    for (const char * topic : {POSE, TWIST, WRENCH}) {
+      if (now.active() && now.in_task()) {
+        has_one_publisher(topic);
+      }
+    }
+    publish_diagnostics();
+  }
+}
+
+void ModelController::log(const Snapshot & before, const Snapshot & now)
+{
+  const auto logger = get_node()->get_logger();
+  if (!now.active()) {
+    if (before.active()) {
+      RCLCPP_INFO(logger, "%s", farewell(now, last_effort_).c_str());
+    }
+    return;
+  }
+  const double braked = now.number("braked_by");
+  const double was_braked = before.active() ? before.number("braked_by") : -1.0;
+  if (braked > -0.5 && braked != was_braked) {
+    RCLCPP_WARN(
+      logger,
+      "joint '%s' does not move although it is pushed; is its brake closed? The controller keeps "
+      "trying",
+      model().joints[static_cast<std::size_t>(braked)].name);
+  } else if (braked < -0.5 && was_braked > -0.5) {
+    RCLCPP_INFO(logger, "the joints move");
+  }
+  const std::string cause = model().causes[static_cast<std::size_t>(now.number("cause"))].name;
+  const double touched = now.number("touched");
+  if (touched != (before.active() ? before.number("touched") : -1.0) && cause != "collision") {
+    if (touched > -0.5) {
+      RCLCPP_WARN(logger, "%s", contact(now).c_str());
+    } else {
+      RCLCPP_INFO(logger, "no external effort beyond its threshold any more");
+    }
+  }
+  const bool same = before.active() && before.number("status") == now.number("status");
+  const std::string status = status_of(now);
+  if (same || braked > -0.5 || status == "waiting") {
+    return;
+  }
+  const std::string line = words_for_status(now);
+  const std::string resume =
+    std::string("call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
+  if (status == "stopped") {
+    RCLCPP_WARN(logger, "%s: %s; %s", line.c_str(), reason_of_stop(now).c_str(), resume.c_str());
+  } else if (status == "paused") {
+    RCLCPP_WARN(logger, "%s; %s", line.c_str(), resume.c_str());
+  } else if (status == "blind") {
+    RCLCPP_WARN(logger, "%s", line.c_str());
+  } else if (status == "silent") {
+    RCLCPP_ERROR(
+      logger,
+      "%s; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
+      "come",
+      line.c_str());
+  } else {
+    RCLCPP_INFO(logger, "%s", line.c_str());
+  }
+}
+
+void ModelController::log_hand(const Snapshot & before, const Snapshot & now)
+{
+  if (!now.active() || !now.in_task() || now.number("target_held") < 0.5) {
+    return;
+  }
+  const auto logger = get_node()->get_logger();
+  if (before.in_task() && now.number("dropped") > before.number("dropped")) {
+    RCLCPP_WARN(logger, "%s has ended: the hand comes to rest", TWIST);
+  }
+  const std::string status = status_of(now);
+  const bool follows = status == "tracking" || status == "holding";
+  const bool far = follows && now.number("given") > 0.5 && now.number("singularity") > STRETCHED;
+  const double * error = now.field("task_error");
+  const double distance = std::hypot(error[0], error[1], error[2]);
+  const double at = now.number("cycle_at");
+  if (!far || distance < SHORT) {
+    far_since_ = at;
+    far_is_logged_ = false;
+  } else if (at - far_since_ > PATIENCE && !far_is_logged_) {
+    far_is_logged_ = true;
+    RCLCPP_WARN(
+      logger,
+      "the hand stays %.3g m from its target, which is out of reach: the arm is stretched towards "
+      "it",
+      distance);
+  }
+}
+
+void ModelController::publish_hand(const Snapshot & now)
+{
+  std_msgs::msg::Header header;
+  header.stamp.sec = static_cast<std::int32_t>(now[STAMP_S]);
+  header.stamp.nanosec = static_cast<std::uint32_t>(now[STAMP_NS]);
+  if (topics_.external->get_subscription_count() > 0) {
+    sensor_msgs::msg::JointState msg;
+    msg.header = header;
+    msg.name = joint_names(model());
+    msg.effort = now.joints("external");
+    topics_.external->publish(msg);
+  }
+  if (!now.in_task()) {
+    return;
+  }
+  header.frame_id = model().root;
+  if (topics_.pose->get_subscription_count() > 0) {
+    geometry_msgs::msg::PoseStamped msg;
+    msg.header = header;
+    fill(msg.pose, Frames(model(), now.field("q")).pose(model().hand));
+    topics_.pose->publish(msg);
+  }
+  if (now.number("target_held") > 0.5 && topics_.error->get_subscription_count() > 0) {
+    geometry_msgs::msg::TwistStamped msg;
+    msg.header = header;
+    fill(msg.twist, Vector6(now.field("task_error")));
+    topics_.error->publish(msg);
+  }
+}
+
+void ModelController::publish_diagnostics()
+{
+  Facts facts;
+  const model_controller::Params given = listener_->get_params();
+  facts.name = get_node()->get_name();
+  facts.update_rate = get_update_rate();
+  facts.mode = given.mode;
+  facts.feels = given.task.force_feedback;
+  facts.refused = refused_;
+  Snapshot snapshot;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    snapshot = latest_;
+    snapshot.include(peaks_);
+    snapshot.count_from(diagnosed_);
+    diagnosed_ = latest_;
+    peaks_ = latest_;
+    facts.load = words_for_load(model(), present_.load);
+  }
+  diagnostic_msgs::msg::DiagnosticArray msg;
+  msg.header.stamp = get_node()->now();
+  msg.status.push_back(diagnostics(snapshot, facts));
+  topics_.diagnostics->publish(msg);
+}
+
+}  // namespace robot_dynamics_controllers
+
+PLUGINLIB_EXPORT_CLASS(
+  robot_dynamics_controllers::ModelController, controller_interface::ChainableControllerInterface)

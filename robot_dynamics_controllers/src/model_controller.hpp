@@ -1,0 +1,178 @@
+// Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef MODEL_CONTROLLER_HPP_
+#define MODEL_CONTROLLER_HPP_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller_interface/chainable_controller_interface.hpp"
+#include "diagnostic_msgs/msg/diagnostic_array.hpp"
+#include "exchange.hpp"
+#include "geometry_msgs/msg/inertia_stamped.hpp"
+#include "geometry_msgs/msg/vector3_stamped.hpp"
+#include "inlet.hpp"
+#include "messages.hpp"
+#include "model_library.hpp"
+#include "parameter_values.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "report.hpp"
+#include "std_srvs/srv/trigger.hpp"
+
+namespace robot_dynamics_controllers
+{
+
+/// Commands efforts by the controller of a model library.
+///
+/// References come through reference interfaces, or through the topic ~/reference. The loop writes
+/// what arrived into the vectors of the model, calls its step, and reads the command; it decides
+/// nothing. The loop and the other threads share no more than the exchanges, `resume_` and
+/// `drops_target_`.
+class ModelController : public controller_interface::ChainableControllerInterface
+{
+public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+
+  CallbackReturn on_init() override;
+  CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
+
+  controller_interface::return_type update_reference_from_subscribers(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+  controller_interface::return_type update_and_write_commands(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+
+protected:
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
+    override;
+
+private:
+  /// Fields of what arrives, and of the state, that the loop writes and reads.
+  // clang-format off
+  enum Arrived : std::size_t {
+    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
+    REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
+    ARRIVED_FIELDS};
+  enum State : std::size_t {
+    STATUS, COMMANDS, TAU, CUT, ERROR, DESIRED, HAS_FEEDBACK, STATE_FIELDS};
+  // clang-format on
+
+  // -- in the loop
+  void read_states();
+  void take_changes();
+  void read_reference_interfaces();
+  void write_commands(const double * effort);
+  void show(std::int64_t stamp);
+
+  // -- in other threads
+  void use_model(std::unique_ptr<ModelLibrary> && model);
+  controller_interface::InterfaceConfiguration interfaces(
+    const std::vector<std::string> & kinds) const;
+  rcl_interfaces::msg::SetParametersResult check(const Parameters & asked);
+  void apply(const Parameters & changed);
+  Lookup lookup(const Parameters & asked) const;
+  Configured configured(const Lookup & get) const;
+  void fill_in_defaults(const std::vector<double> & effective);
+  void check_model();
+  void warn_of_unknown_parameters();
+  void open_topics();
+  void put(Configured && found, bool load_alone = false);
+  void put_load();
+  const Snapshot & latest();  // with the mutex
+  void on_reference(const sensor_msgs::msg::JointState & msg);
+  void on_payload(const geometry_msgs::msg::InertiaStamped & msg);
+  void on_gravity(const geometry_msgs::msg::Vector3Stamped & msg);
+  void on_resume(std_srvs::srv::Trigger::Response & response);
+  void on_hand(const char * topic, const std::function<void(const Frames &)> & put);
+  void check_load(const std::vector<double> & load, const std::string & subject);
+  void check_wrench(const Vector6 & wrench);
+  bool has_one_publisher(const char * topic);
+  std::string why_ignored(const char * topic);
+  void refuse(const char * topic, const std::string & line);
+  void report();
+  void log(const Snapshot & before, const Snapshot & now);
+  void log_hand(const Snapshot & before, const Snapshot & now);
+  void publish_hand(const Snapshot & now);
+  void publish_diagnostics();
+
+  double * arrived(Arrived field) { return arrived_.data() + arrived_at_[field]; }
+  const double * state(State field) const { return state_.data() + state_at_[field]; }
+  const Model & model() const { return **model_; }
+
+  std::unique_ptr<ModelLibrary> model_;
+  std::array<std::size_t, ARRIVED_FIELDS> arrived_at_{};
+  std::array<std::size_t, STATE_FIELDS> state_at_{};
+  std::size_t edition_at_ = 0;  // of the settings
+  std::size_t mode_at_ = 0;
+  std::size_t n_ = 0;
+
+  // -- the loop
+  std::vector<double> state_, next_, arrived_, settings_;
+  Snapshot shown_;
+  double now_ = 0.0;      // s since activation
+  double period_ = 0.0;   // s
+  double lead_ = 0.0;     // of references of a preceding controller, s
+  double edition_ = 0.0;  // of the settings
+  bool velocity_is_written_ = false;
+  Eigen::VectorXd effort_;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> references_;
+
+  // -- between threads
+  Exchange settings_in_, snapshots_out_;
+  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, felt_in_;
+  std::atomic<bool> resume_{false};
+  std::atomic<bool> drops_target_{false};
+
+  // -- other threads
+  std::mutex mutex_;  // of what follows
+  std::unique_ptr<model_controller::ParamListener> listener_;
+  std::optional<ParameterValues> values_;
+  Wiring wiring_;
+  Configured present_;                          // last put into the exchanges
+  std::optional<std::vector<double>> gravity_;  // of the topic
+  Snapshot latest_, logged_, peaks_, diagnosed_;
+  std::vector<double> last_effort_;  // left on deactivation
+  std::uint32_t refused_ = 0;
+  std::atomic<bool> filling_{false};  // parameters are set by this controller itself
+  std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
+  std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
+  double far_since_ = 0.0;                        // the target is out of reach, s
+  bool far_is_logged_ = false;
+  std::chrono::steady_clock::time_point diagnosed_at_;
+
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;
+
+  /// What is open while the controller is configured.
+  struct Topics
+  {
+    std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions;
+    rclcpp::ServiceBase::SharedPtr resume;
+    rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr states;
+    rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr efforts;
+    rclcpp::Publisher<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr diagnostics;
+    rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr pose;
+    rclcpp::Publisher<geometry_msgs::msg::TwistStamped>::SharedPtr error;
+    rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr external;
+    rclcpp::TimerBase::SharedPtr timer;
+  };
+  Topics topics_;
+};
+
+}  // namespace robot_dynamics_controllers
+
+#endif  // MODEL_CONTROLLER_HPP_

@@ -1,0 +1,212 @@
+// Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
+
+#include "model_library.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "refusal.hpp"
+
+namespace robot_dynamics_controllers
+{
+namespace
+{
+
+constexpr off_t LARGEST_FILE = 256 << 20;  // bytes; a model of an arm has less than a MiB
+
+std::string reason() { return std::strerror(errno); }
+
+/// Refuse a file that another user may have written.
+void check_owner(const std::string & model, const struct stat & status)
+{
+  if (!S_ISREG(status.st_mode)) {
+    throw Refusal(model + " is no file; give one of `robot-dynamics export model`");
+  }
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    throw Refusal(
+      model + " belongs to another user (number " + std::to_string(status.st_uid) +
+      "); copy it, so that it is yours");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    throw Refusal(model + " may be written by others; take that away with chmod go-w");
+  }
+  if (status.st_size > LARGEST_FILE) {
+    throw Refusal(model + " is too large for a model");
+  }
+}
+
+/// Copy an open file into another one; return whether that was possible.
+bool copied(int from, int to, off_t size)
+{
+  off_t done = 0;
+  while (to >= 0 && done < size) {
+    if (::sendfile(to, from, &done, static_cast<std::size_t>(size - done)) <= 0) {
+      return false;
+    }
+  }
+  return to >= 0;
+}
+
+}  // namespace
+
+ModelLibrary::ModelLibrary(const std::string & path)
+{
+  if (path.empty()) {
+    throw Refusal(
+      "parameter 'model' is empty; give the file that `robot-dynamics export model` writes");
+  }
+  try {
+    open(path);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+ModelLibrary::~ModelLibrary() { close(); }
+
+void ModelLibrary::open(const std::string & path)
+{
+  const std::string model = "model " + quoted(path);
+  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status = {};
+  if (file_ < 0 || ::fstat(file_, &status) != 0) {
+    throw Refusal(
+      model + " cannot be read (" + reason() + "); write it with `robot-dynamics export model`");
+  }
+  check_owner(model, status);
+  memory_ = ::memfd_create("robot_dynamics_model", MFD_CLOEXEC);
+  if (!copied(file_, memory_, status.st_size)) {
+    throw Refusal(model + " cannot be read (" + reason() + ")");
+  }
+  // While it is open, no other library has this name, by which the loader knows what is loaded
+  const std::string name = "/proc/self/fd/" + std::to_string(memory_);
+  library_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    throw Refusal(
+      model + " cannot be loaded (" + ::dlerror() +
+      "); write it on this computer with `robot-dynamics export model`");
+  }
+  model_ = static_cast<const Model *>(::dlsym(library_, ROBOT_DYNAMICS_MODEL_SYMBOL));
+  if (model_ == nullptr) {
+    throw Refusal(
+      model + " is a library without a robot; write one with `robot-dynamics export model`");
+  }
+  if (model_->abi_version != ROBOT_DYNAMICS_ABI_VERSION || model_->size != sizeof(Model)) {
+    throw Refusal(
+      model + " has the interface " + std::to_string(model_->abi_version) + ", not " +
+      std::to_string(ROBOT_DYNAMICS_ABI_VERSION) +
+      "; write it again with the robot_dynamics of these controllers");
+  }
+}
+
+void ModelLibrary::close()
+{
+  if (library_ != nullptr) {
+    ::dlclose(library_);
+  }
+  for (const int number : {file_, memory_}) {
+    if (number >= 0) {
+      ::close(number);
+    }
+  }
+}
+
+const Field & field_of(const Layout & layout, const std::string & name)
+{
+  for (std::size_t i = 0; i < layout.field_count; ++i) {
+    if (layout.fields[i].name == name) {
+      return layout.fields[i];
+    }
+  }
+  throw Refusal(
+    "the model has no field " + quoted(name) +
+    "; write it again with the robot_dynamics of these controllers");
+}
+
+std::vector<double> initial(const Layout & layout)
+{
+  return {layout.initial, layout.initial + layout.size};
+}
+
+std::vector<std::string> joint_names(const Model & model)
+{
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model.joint_count; ++i) {
+    names.emplace_back(model.joints[i].name);
+  }
+  return names;
+}
+
+std::string unit(const Model & model, std::size_t joint, const std::string & quantity)
+{
+  const bool rotates = model.joints[joint].rotates != 0;
+  if (quantity == "position") {
+    return rotates ? "rad" : "m";
+  }
+  if (quantity == "velocity") {
+    return rotates ? "rad/s" : "m/s";
+  }
+  if (quantity == "effort") {
+    return rotates ? "N m" : "N";
+  }
+  return quantity == "frequency" ? "Hz" : quantity;
+}
+
+std::string sentence(
+  const Model & model, const robot_dynamics_cause & cause, double joint, double value, double limit,
+  const std::string & remedy)
+{
+  const std::size_t i = joint < 0.0 ? 0 : static_cast<std::size_t>(joint);
+  const std::string format = "%." + std::to_string(cause.digits) + "g";
+  const auto number = [&](double x, const char * quantity) {
+    const std::string of = unit(model, i, quantity);
+    return text(x, format.c_str()) + (of.empty() ? "" : " " + of);
+  };
+  const std::string words = std::string(cause.text) + (remedy.empty() ? "" : "; " + remedy);
+  const std::pair<std::string, std::string> places[] = {
+    {"{joint}", model.joints[i].name},
+    {"{value}", number(std::abs(value), cause.value_quantity)},
+    {"{limit}", number(limit, cause.limit_quantity)}};
+  std::string line;
+  for (std::size_t at = 0; at < words.size();) {  // once, as names may hold the places too
+    std::size_t next = at + 1;
+    std::string part = words.substr(at, 1);
+    for (const auto & [place, value_text] : places) {
+      if (words.compare(at, place.size(), place) == 0) {
+        next = at + place.size();
+        part = value_text;
+      }
+    }
+    line += part;
+    at = next;
+  }
+  return line;
+}
+
+void throw_refusal(
+  const Model & model, const std::vector<double> & result, const std::string & subject)
+{
+  const auto number = static_cast<std::size_t>(result[offset_of(model.refusal, "refused")]);
+  if (number == 0) {
+    return;
+  }
+  const robot_dynamics_cause & refusal = model.refusals[number];
+  const std::string line = sentence(
+    model, refusal, result[offset_of(model.refusal, "joint")],
+    result[offset_of(model.refusal, "value")], result[offset_of(model.refusal, "limit")],
+    refusal.remedy);
+  throw Refusal((subject.empty() ? "" : subject + ": ") + line);
+}
+
+}  // namespace robot_dynamics_controllers

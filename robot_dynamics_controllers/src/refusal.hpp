@@ -1,0 +1,55 @@
+// Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef REFUSAL_HPP_
+#define REFUSAL_HPP_
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace robot_dynamics_controllers
+{
+
+/// What is not done, and why: one line that names the remedy.
+class Refusal : public std::runtime_error
+{
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Return a number in words.
+inline std::string text(double x, const char * format = "%.4g")
+{
+  char digits[32];
+  std::snprintf(digits, sizeof(digits), format, x + 0.0);
+  return digits;
+}
+
+/// Return numbers between commas.
+template <typename Values>
+std::string list(const Values & values, const char * format = "%.3g")
+{
+  std::string joined;
+  for (const double x : values) {
+    joined += (joined.empty() ? "" : ", ") + text(x, format);
+  }
+  return joined;
+}
+
+/// Return words between commas.
+inline std::string joined(const std::vector<std::string> & words, const char * between = ", ")
+{
+  std::string line;
+  for (const std::string & word : words) {
+    line += (line.empty() ? "" : between) + word;
+  }
+  return line;
+}
+
+/// Return a name in quotation marks.
+inline std::string quoted(const std::string & name) { return "'" + name + "'"; }
+
+}  // namespace robot_dynamics_controllers
+
+#endif  // REFUSAL_HPP_

@@ -1,0 +1,123 @@
+// Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
+//
+// What the loop shows of itself, in words and messages.
+
+#ifndef REPORT_HPP_
+#define REPORT_HPP_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control_msgs/msg/joint_trajectory_controller_state.hpp"
+#include "diagnostic_msgs/msg/diagnostic_status.hpp"
+#include "model_library.hpp"
+#include "std_msgs/msg/float64_multi_array.hpp"
+
+namespace robot_dynamics_controllers
+{
+
+/// Number that the loop shows beside its state. Counts and times are those since activation.
+enum Shown : std::size_t
+{
+  ACTIVE,
+  CHAINED,
+  MODE,
+  CYCLES,
+  UNWRITTEN,       // commands that an interface did not accept
+  TIME,            // s
+  LONGEST_PERIOD,  // s, since the last snapshot that was taken
+  STAMP_S,
+  STAMP_NS,
+  SHOWN_NUMBERS
+};
+
+/// State of the loop after a cycle: numbers, then for each joint the cycles in which it was
+/// saturated and its largest error since the last snapshot that was taken, then the state.
+class Snapshot
+{
+public:
+  Snapshot() = default;
+  explicit Snapshot(const Model & model);
+
+  double & operator[](Shown number) { return values_[number]; }
+  double operator[](Shown number) const { return values_[number]; }
+  double * saturated() { return values_.data() + SHOWN_NUMBERS; }
+  const double * saturated() const { return values_.data() + SHOWN_NUMBERS; }
+  double * largest_error() { return saturated() + n_; }
+  const double * largest_error() const { return saturated() + n_; }
+  double * state() { return largest_error() + n_; }
+
+  /// All numbers.
+  std::vector<double> & values() { return values_; }
+  const std::vector<double> & values() const { return values_; }
+
+  /// Return a field of the state. Throws Refusal if there is none.
+  const double * field(const char * name) const
+  {
+    return largest_error() + n_ + offset_of(model_->state, name);
+  }
+  double number(const char * name) const { return *field(name); }
+  std::vector<double> joints(const char * name) const { return joints(field(name)); }
+  std::vector<double> joints(const double * values) const { return {values, values + n_}; }
+
+  bool active() const { return (*this)[ACTIVE] > 0.5; }
+  bool sees() const { return number("seen") > 0.5; }
+  bool in_task() const
+  {
+    return model_->modes_in_task[static_cast<std::size_t>((*this)[MODE])] != 0;
+  }
+  const Model & model() const { return *model_; }
+
+  /// Take the extremes of an earlier snapshot in, too.
+  void include(const Snapshot & before);
+
+  /// Take off the counts of an earlier snapshot, unless the controller was activated since.
+  void count_from(const Snapshot & before);
+
+private:
+  const Model * model_ = nullptr;
+  std::size_t n_ = 0;
+  std::vector<double> values_;
+};
+
+/// Return the name of the status.
+std::string status_of(const Snapshot & snapshot);
+
+/// Return the status in words.
+std::string words_for_status(const Snapshot & snapshot);
+
+/// Return the present contact in words.
+std::string contact(const Snapshot & snapshot);
+
+/// Return why the arm was stopped, with numbers and the likely cause.
+std::string reason_of_stop(const Snapshot & snapshot);
+
+/// Return what a deactivated controller leaves behind.
+std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort);
+
+/// Return payload and gravity in words.
+std::string words_for_load(const Model & model, const std::vector<double> & load);
+
+void fill(control_msgs::msg::JointTrajectoryControllerState & msg, const Snapshot & snapshot);
+
+/// Fill in efforts by cause, row by row; the first label of the layout names the rows.
+void fill(std_msgs::msg::Float64MultiArray & msg, const Snapshot & snapshot);
+
+/// Facts of a diagnostic status that the snapshot does not have.
+struct Facts
+{
+  std::string name;  // of the node
+  std::string mode;
+  std::string load;
+  double update_rate = 0.0;   // Hz
+  std::uint32_t refused = 0;  // messages
+  bool feels = false;         // force feedback is on
+};
+
+diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, const Facts & facts);
+
+}  // namespace robot_dynamics_controllers
+
+#endif  // REPORT_HPP_
