@@ -8,6 +8,9 @@ from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 PERIOD = 1e-3
 MODES = len(ALL_MODES) - len(TASK_MODES)
 
+SHORT = {"settle": 0.02, "state_timeout": 0.03, "reference_timeout": 0.05, "blind_time": 0.1}
+"""Times of the settings, s."""
+
 
 class HostileCycles:
     """Fills what arrives and the settings of a step, cycle by cycle.
@@ -22,6 +25,8 @@ class HostileCycles:
     def __init__(self, rng, arrived, settings, *, tasks=False):
         self.rng, self.arrived, self.settings, self.tasks = rng, arrived, settings, tasks
         self.n = len(arrived["state_q"])
+        for name, value in SHORT.items():  # so that a short sequence reaches every status
+            settings[name][0] = value
         self.q, self.qd = rng.uniform(-1.0, 1.0, self.n), np.zeros(self.n)
         self.now, self._event, self._until = 0.0, "", 0.0
 
