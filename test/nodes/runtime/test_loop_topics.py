@@ -90,7 +90,6 @@ def test_a_foreign_controller_takes_the_place_of_ours_in_a_composition(domain, p
                 ("joint_states", JointState),
                 ("reference", JointState),
                 ("effort_command", Float64MultiArray),
-                ("effort_command_named", JointState),
                 ("feedforward_effort", Float64MultiArray),
             )
         }
