@@ -221,7 +221,11 @@ def _head(request: ModelRequest) -> str:
         f"  {' '.join(COMMAND)} -o model.so model.c -lm",
         "SPDX-License-Identifier: Apache-2.0",
     ]
-    parts = (part for line in lines for part in wrap(line, 95, subsequent_indent="    "))
+    parts = (
+        part
+        for line in lines  # commands stay on one line
+        for part in ([line] if line.startswith(" ") else wrap(line, 95))
+    )
     return "\n".join(["/*", *(f" * {part}" for part in parts), " */"])
 
 

@@ -4,11 +4,11 @@
 
 #include <Eigen/Geometry>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "refusal.hpp"
 #include "urdf/model.h"
@@ -27,16 +27,55 @@ constexpr double UNLIMITED = std::numeric_limits<double>::infinity();
 
 using Numbers = Eigen::Ref<const Eigen::VectorXd>;
 
-/// Return numbers with as many digits as a difference takes.
-std::string digits(double x) { return text(x, "%.7g"); }
-
-std::string digits(const Numbers & values) { return "(" + list(values, "%.7g") + ")"; }
-
-/// Return whether numbers are equal within a tolerance relative to the largest, or a scale.
-bool alike(const Numbers & a, const Numbers & b, double least_scale)
+/// Neighbouring numbers of a link or a joint that are compared together.
+struct Part
 {
-  const double scale = std::max(b.lpNorm<Eigen::Infinity>(), least_scale);
-  return ((a - b).array().abs() <= TOLERANCE * scale).all();
+  const char * words;
+  Eigen::Index size;
+  double least_scale;  // differences are relative to the largest number, or this
+  const char * unit;
+};
+
+const std::vector<Part> LINK_PARTS = {
+  {"a mass of", 1, 0.0, " kg"},
+  {"its mass centre at", 3, LEAST_LENGTH / TOLERANCE, " m"},
+  {"moments of inertia xx, xy, xz, yy, yz, zz of", 6, LEAST_MOMENT / TOLERANCE, " kg m^2"}};
+const std::vector<Part> JOINT_PARTS = {
+  {"its origin at", 3, LEAST_LENGTH / TOLERANCE, " m"},
+  {"an origin rotated by the matrix", 9, 1.0, ""},
+  {"the axis", 3, 1.0, ""},
+  {"a multiplier and an offset of", 2, 1.0, ""},
+  {"the lower limit", 1, 1e-3, ""},
+  {"the upper limit", 1, 1e-3, ""},
+  {"the velocity limit", 1, 1e-3, ""},
+  {"the effort limit", 1, 1e-3, ""}};
+
+/// Return numbers with as many digits as a difference takes.
+std::string digits(const Numbers & values)
+{
+  const std::string line = list(values, "%.7g");
+  return values.size() == 1 ? line : "(" + line + ")";
+}
+
+/// Return the first part in which a link or joint is another one than in the model, or nothing.
+std::string difference(
+  const std::string & name, const std::vector<Part> & parts, const Numbers & found,
+  const Numbers & model)
+{
+  Eigen::Index at = 0;
+  for (const Part & part : parts) {
+    const auto a = found.segment(at, part.size);
+    const auto b = model.segment(at, part.size);
+    const double scale = std::max(b.lpNorm<Eigen::Infinity>(), part.least_scale);
+    const bool infinite = std::isinf(scale);  // a limit that is none
+    const bool same = infinite ? a == b : ((a - b).array().abs() <= TOLERANCE * scale).all();
+    if (!same) {
+      return name + " has " + part.words + " " + digits(a) + part.unit + ", not " + digits(b) +
+             part.unit;
+    }
+    at += part.size;
+  }
+  return "";
 }
 
 Eigen::Vector3d vector_of(const urdf::Vector3 & v) { return {v.x, v.y, v.z}; }
@@ -46,47 +85,55 @@ Eigen::Matrix3d rotation_of(const urdf::Rotation & r)
   return Eigen::Quaterniond(r.w, r.x, r.y, r.z).toRotationMatrix();
 }
 
-/// Return the moments about the mass centre in link axes: xx, xy, xz, yy, yz, zz.
-Eigen::VectorXd moments_of(const urdf::Inertial & inertial)
+/// Return the numbers of a link in the order of its parts.
+Eigen::VectorXd numbers_of(const urdf::Link & link)
 {
-  const Eigen::Matrix3d R = rotation_of(inertial.origin.rotation);
-  Eigen::Matrix3d own;
-  own << inertial.ixx, inertial.ixy, inertial.ixz, inertial.ixy, inertial.iyy, inertial.iyz,
-    inertial.ixz, inertial.iyz, inertial.izz;
-  const Eigen::Matrix3d I = R * own * R.transpose();
-  Eigen::VectorXd moments(6);
-  moments << I(0, 0), I(0, 1), I(0, 2), I(1, 1), I(1, 2), I(2, 2);
-  return moments;
+  Eigen::VectorXd found = Eigen::VectorXd::Zero(10);
+  if (link.inertial) {
+    const urdf::Inertial & x = *link.inertial;
+    const Eigen::Matrix3d R = rotation_of(x.origin.rotation);
+    Eigen::Matrix3d own;
+    own << x.ixx, x.ixy, x.ixz, x.ixy, x.iyy, x.iyz, x.ixz, x.iyz, x.izz;
+    const Eigen::Matrix3d I = R * own * R.transpose();
+    found << x.mass, vector_of(x.origin.position), I(0, 0), I(0, 1), I(0, 2), I(1, 1), I(1, 2),
+      I(2, 2);
+  }
+  return found;
+}
+
+/// Return the numbers of a joint in the order of its parts; a limit of 0 means that it is unknown.
+Eigen::VectorXd numbers_of(const urdf::Joint & joint)
+{
+  const urdf::Pose & origin = joint.parent_to_joint_origin_transform;
+  const Eigen::Matrix3d rows = rotation_of(origin.rotation).transpose();  // its columns are rows
+  const bool fixed = joint.type == urdf::Joint::FIXED;
+  Eigen::Vector4d limits(-UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED);
+  if (joint.limits && !fixed) {
+    const urdf::JointLimits & x = *joint.limits;
+    if (joint.type != urdf::Joint::CONTINUOUS && !(x.lower == 0.0 && x.upper == 0.0)) {
+      limits.head<2>() << x.lower, x.upper;
+    }
+    limits[2] = x.velocity > 0.0 ? x.velocity : UNLIMITED;
+    limits[3] = x.effort > 0.0 ? x.effort : UNLIMITED;
+  }
+  Eigen::VectorXd found(21);
+  found << vector_of(origin.position), Eigen::Map<const Eigen::VectorXd>(rows.data(), 9),
+    vector_of(joint.axis).normalized(), joint.mimic ? joint.mimic->multiplier : 1.0,
+    joint.mimic ? joint.mimic->offset : 0.0, limits;
+  return found;
 }
 
 const char * type_of(const urdf::Joint & joint)
 {
   switch (joint.type) {
-    case urdf::Joint::REVOLUTE:
-      return "revolute";
-    case urdf::Joint::CONTINUOUS:
-      return "continuous";
-    case urdf::Joint::PRISMATIC:
-      return "prismatic";
-    case urdf::Joint::FIXED:
-      return "fixed";
-    case urdf::Joint::FLOATING:
-      return "floating";
-    case urdf::Joint::PLANAR:
-      return "planar";
-    default:
-      return "unknown";
+    case urdf::Joint::REVOLUTE: return "revolute";
+    case urdf::Joint::CONTINUOUS: return "continuous";
+    case urdf::Joint::PRISMATIC: return "prismatic";
+    case urdf::Joint::FIXED: return "fixed";
+    case urdf::Joint::FLOATING: return "floating";
+    case urdf::Joint::PLANAR: return "planar";
+    default: return "unknown";
   }
-}
-
-/// Return that something is another one than in the model, or nothing.
-std::string difference(
-  const std::string & what, const Numbers & found, const Numbers & model, double least_scale,
-  const std::string & unit)
-{
-  return alike(found, model, least_scale)
-           ? ""
-           : what + " " + digits(found) + unit + ", not " + digits(model) + unit;
 }
 
 std::string link_difference(const robot_dynamics_link & model, const urdf::Model & robot)
@@ -96,56 +143,10 @@ std::string link_difference(const robot_dynamics_link & model, const urdf::Model
   if (!found) {
     return model.mass > 0.0 ? link + " is missing" : "";
   }
-  const double mass = found->inertial ? found->inertial->mass : 0.0;
-  if (!(std::abs(mass - model.mass) <= TOLERANCE * model.mass)) {
-    return link + " has a mass of " + digits(mass) + " kg, not " + digits(model.mass) + " kg";
-  }
-  if (!found->inertial) {
-    return "";
-  }
-  const std::string centre = difference(
-    link + " has its mass centre at", vector_of(found->inertial->origin.position),
-    Eigen::Map<const Eigen::Vector3d>(model.com), LEAST_LENGTH / TOLERANCE, " m");
-  return !centre.empty()
-           ? centre
-           : difference(
-               link + " has moments of inertia xx, xy, xz, yy, yz, zz of",
-               moments_of(*found->inertial), Eigen::Map<const Eigen::VectorXd>(model.inertia, 6),
-               LEAST_MOMENT / TOLERANCE, " kg m^2");
-}
-
-/// Return lower, upper, velocity and effort limit as they are read: 0 means that one is unknown.
-std::array<double, 4> limits_of(const urdf::Joint & joint)
-{
-  std::array<double, 4> found = {-UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED};
-  if (!joint.limits) {
-    return found;
-  }
-  const bool bounded = joint.type != urdf::Joint::CONTINUOUS &&
-                       !(joint.limits->lower == 0.0 && joint.limits->upper == 0.0);
-  if (bounded) {
-    found[0] = joint.limits->lower;
-    found[1] = joint.limits->upper;
-  }
-  found[2] = joint.limits->velocity > 0.0 ? joint.limits->velocity : UNLIMITED;
-  found[3] = joint.limits->effort > 0.0 ? joint.limits->effort : UNLIMITED;
-  return found;
-}
-
-std::string limit_difference(const robot_dynamics_tree_joint & model, const urdf::Joint & joint)
-{
-  static const std::array<const char *, 4> names = {"lower", "upper", "velocity", "effort"};
-  const std::array<double, 4> found = limits_of(joint);
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    const double expected = model.limits[k];
-    const bool same = found[k] == expected || std::abs(found[k] - expected) <=
-                                                TOLERANCE * std::max(std::abs(expected), 1e-3);
-    if (!same) {
-      return "joint " + quoted(model.name) + " has the " + names[k] + " limit " + digits(found[k]) +
-             ", not " + digits(expected);
-    }
-  }
-  return "";
+  Eigen::VectorXd numbers(10);
+  numbers << model.mass, Eigen::Map<const Eigen::Vector3d>(model.com),
+    Eigen::Map<const Eigen::Matrix<double, 6, 1>>(model.inertia);
+  return difference(link, LINK_PARTS, numbers_of(*found), numbers);
 }
 
 std::string joint_difference(const robot_dynamics_tree_joint & model, const urdf::Model & robot)
@@ -164,35 +165,19 @@ std::string joint_difference(const robot_dynamics_tree_joint & model, const urdf
            quoted(found->child_link_name) + ", not " + quoted(model.parent) + " and " +
            quoted(model.child);
   }
-  const urdf::Pose & origin = found->parent_to_joint_origin_transform;
-  std::string other = difference(
-    joint + " has its origin at", vector_of(origin.position),
-    Eigen::Map<const Eigen::Vector3d>(model.position), LEAST_LENGTH / TOLERANCE, " m");
-  const Eigen::Matrix3d rows = rotation_of(origin.rotation).transpose();  // its columns are rows
-  if (other.empty()) {
-    other = difference(
-      joint + " has an origin rotated by the matrix",
-      Eigen::Map<const Eigen::VectorXd>(rows.data(), 9),
-      Eigen::Map<const Eigen::VectorXd>(model.rotation, 9), 1.0, "");
-  }
-  if (!other.empty() || type == "fixed") {
-    return other;
-  }
-  other = difference(
-    joint + " has the axis", vector_of(found->axis).normalized(),
-    Eigen::Map<const Eigen::Vector3d>(model.axis), 1.0, "");
-  if (!other.empty()) {
-    return other;
-  }
   const std::string leader = found->mimic ? found->mimic->joint_name : "";
-  const Eigen::Vector2d law(
-    found->mimic ? found->mimic->multiplier : 1.0, found->mimic ? found->mimic->offset : 0.0);
-  const Eigen::Vector2d known(model.multiplier, model.offset);
-  if (leader != model.leader || !alike(law, known, 1.0)) {
-    return joint + " follows " + quoted(leader) + " by multiplier and offset " + digits(law) +
-           ", not " + quoted(model.leader) + " by " + digits(known);
+  if (leader != model.leader) {
+    return joint + " follows " + quoted(leader) + ", not " + quoted(model.leader);
   }
-  return limit_difference(model, *found);
+  Eigen::VectorXd numbers = numbers_of(*found);
+  const Eigen::VectorXd own = numbers;
+  numbers.head<12>() << Eigen::Map<const Eigen::Vector3d>(model.position),
+    Eigen::Map<const Eigen::Matrix<double, 9, 1>>(model.rotation);
+  if (type != "fixed") {
+    numbers.tail<9>() << Eigen::Map<const Eigen::Vector3d>(model.axis), model.multiplier,
+      model.offset, Eigen::Map<const Eigen::Vector4d>(model.limits);
+  }
+  return difference(joint, JOINT_PARTS, own, numbers);
 }
 
 /// Return whether the root of the model moves or is turned, so that gravity is another one.
@@ -233,8 +218,8 @@ std::string added_link(const Model & model, const urdf::Model & robot)
     }
     const auto carrier = at ? moves.find(at->name) : moves.end();
     if (carrier != moves.end() && carrier->second) {
-      return "link " + quoted(name) + " of " + digits(link->inertial->mass) + " kg is carried by " +
-             quoted(carrier->first) + " and not in the model";
+      return "link " + quoted(name) + " of " + text(link->inertial->mass, "%.7g") +
+             " kg is carried by " + quoted(carrier->first) + " and not in the model";
     }
   }
   return "";

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <string_view>
 #include <utility>
 
 #include "model_check.hpp"
@@ -24,7 +24,7 @@ constexpr double SLOWEST_RATE = 50.0;  // Hz, for which there are default gains
 constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
-constexpr const char * FELT = "force_torque";
+constexpr const char * FELT_TOPIC = "force_torque";
 // Singularity, distance from the target, m, and time at both, s, with which it is out of reach
 constexpr double STRETCHED = 0.5;
 constexpr double SHORT = 0.01;
@@ -51,29 +51,15 @@ std::string name_of(const rclcpp::TopicEndpointInfo & info)
 }
 
 // In the order of `Arrived` and `State`
+// clang-format off
 constexpr const char * ARRIVED_NAMES[] = {
-  "now",
-  "state_new",
-  "state_q",
-  "state_qd",
-  "state_came",
-  "state_stamp",
-  "reference_came",
-  "came_reference",
-  "came_reference_ahead",
-  "came_before",
-  "came_after",
-  "came_ahead",
-  "came_qdd",
-  "came_tau",
-  "came_has_tau",
-  "resume",
-  "payload_goal",
-  "gravity_goal",
-  "base",
-  "drops_target"};
-constexpr const char * STATE_NAMES[] = {"status", "commands", "tau",         "cut",
-                                        "error",  "desired",  "has_feedback"};
+  "now", "state_new", "state_q", "state_qd", "state_came", "state_stamp", "reference_came",
+  "came_reference", "came_reference_ahead", "came_before", "came_after", "came_ahead", "came_qdd",
+  "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
+  "felt_came"};
+constexpr const char * STATE_NAMES[] = {
+  "status", "commands", "q", "tau", "cut", "error", "desired", "has_feedback"};
+// clang-format on
 
 }  // namespace
 
@@ -207,11 +193,13 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
       get_update_rate(), SLOWEST_RATE);
   }
   refused_ = 0;
+  feels_ = true;
   contested_.clear();
   open_topics();
   RCLCPP_INFO(
     logger, "control of robot '%s', model %s: %s; mode '%s', %s", model().robot,
-    model().fingerprint, joined(joint_names(model())).c_str(), listener_->get_params().mode.c_str(),
+    model().fingerprint, joined(joint_names(model())).c_str(),
+    get_node()->get_parameter("mode").as_string().c_str(),
     words_for_load(model(), present_.load).c_str());
   return CallbackReturn::SUCCESS;
 }
@@ -337,20 +325,20 @@ void ModelController::open_topics()
   });
   listen(TwistStamped(), TWIST, latest, [this](const auto & msg) {
     on_hand(TWIST, [&](const Frames & frames) {
-      const double lasts = listener_->get_params().task.twist_timeout;
+      const double lasts = get_node()->get_parameter("task.twist_timeout").as_double();
       twist_in_.put({{"twist_given", target_of(frames, msg).data()}, {"twist_lasts", &lasts}});
     });
   });
   listen(WrenchStamped(), WRENCH, latest, [this](const auto & msg) {
     on_hand(WRENCH, [&](const Frames & frames) {
-      const double lasts = listener_->get_params().task.wrench_timeout;
+      const double lasts = get_node()->get_parameter("task.wrench_timeout").as_double();
       const Vector6 wrench = target_of(frames, msg);
       check_wrench(wrench);
       push_in_.put({{"push_given", wrench.data()}, {"push_lasts", &lasts}});
     });
   });
-  listen(WrenchStamped(), FELT, latest, [this](const auto & msg) {
-    on_hand(FELT, [&](const Frames & frames) {
+  listen(WrenchStamped(), FELT_TOPIC, latest, [this](const auto & msg) {
+    on_hand(FELT_TOPIC, [&](const Frames & frames) {
       felt_in_.put({{"felt", felt_of(model(), frames, msg).data()}});
     });
   });
@@ -491,7 +479,7 @@ void ModelController::write_commands(const double * effort)
     effort_.noalias() = wiring_.to_actuators * Eigen::Map<const Eigen::VectorXd>(effort, n);
   }
   const double * desired = state(DESIRED);
-  const double * measured = arrived(STATE_Q);
+  const double * measured = state(Q);
   const bool follows = *state(HAS_FEEDBACK) > 0.5 && shown_[ACTIVE] > 0.5;
   const double lead = shown_[CHAINED] > 0.5 ? lead_ : 0.0;
   std::size_t k = 0;
@@ -520,6 +508,7 @@ void ModelController::show(std::int64_t stamp)
   shown_[MODE] = settings_[mode_at_];
   shown_[LONGEST_PERIOD] = std::max(shown_[LONGEST_PERIOD], period_);
   shown_[TIME] += period_;
+  shown_[FELT_AGE] = now_ - *arrived(FELT_CAME);
   shown_[CYCLES] += 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
     shown_.saturated()[i] += state(CUT)[i] > 0.5 ? 1.0 : 0.0;
@@ -616,14 +605,16 @@ void ModelController::apply(const Parameters & changed)
       if (name == "gravity") {
         gravity_.reset();  // the later one counts
       }
-      if (name == "mode") {
-        RCLCPP_INFO(logger, "mode '%s'", parameter.as_string().c_str());
-      }
       if (name == "model") {
         RCLCPP_INFO(logger, "the model is read when the controller is configured again");
       }
     }
+    const auto before = static_cast<std::size_t>(present_.settings[mode_at_]);
     put(configured(lookup({})), !others);
+    const auto after = static_cast<std::size_t>(present_.settings[mode_at_]);
+    if (after != before) {
+      RCLCPP_INFO(logger, "mode '%s', before '%s'", model().modes[after], model().modes[before]);
+    }
     if (loads) {
       RCLCPP_INFO(logger, "%s", words_for_load(model(), present_.load).c_str());
     }
@@ -731,7 +722,7 @@ void ModelController::on_resume(std_srvs::srv::Trigger::Response & response)
 
 void ModelController::on_hand(const char * topic, const std::function<void(const Frames &)> & put)
 {
-  const bool felt = topic == FELT;
+  const bool felt = topic == FELT_TOPIC;
   std::string line = felt ? "" : why_ignored(topic);
   if (line.empty()) {
     try {
@@ -779,10 +770,9 @@ std::string ModelController::why_ignored(const char * topic)
   const std::string ignored = std::string(topic) + " is ignored: ";
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const std::string mode = listener_->get_params().mode;
-    const Model & robot = model();
-    const auto at = std::find(model.modes, model.modes + model.mode_count, mode) - model.modes;
-    if (!model.modes_in_task[at]) {
+    const std::string mode = get_node()->get_parameter("mode").as_string();
+    const auto at = std::find(model().modes, model().modes + model().mode_count, mode);
+    if (!model().modes_in_task[at - model().modes]) {
       return ignored + "mode " + quoted(mode) +
              " controls the joints; set the parameter mode to cartesian_impedance or "
              "operational_space";
@@ -925,6 +915,16 @@ void ModelController::log_hand(const Snapshot & before, const Snapshot & now)
   if (before.in_task() && now.number("dropped") > before.number("dropped")) {
     RCLCPP_WARN(logger, "%s has ended: the hand comes to rest", TWIST);
   }
+  const Layout & settings = model().settings;
+  const double timeout = present_.settings[offset_of(settings, "task_timeout")];
+  const bool presses = present_.settings[offset_of(settings, "task_feedback") + 2] > 0.0;
+  const bool feels = !presses || now[FELT_AGE] <= timeout;
+  if (presses && feels != feels_ && feels) {
+    RCLCPP_INFO(logger, "%s comes: the force is controlled by it", FELT_TOPIC);
+  } else if (presses && feels != feels_) {
+    RCLCPP_WARN(logger, "no %s for %g s: the hand presses without feedback", FELT_TOPIC, timeout);
+  }
+  feels_ = feels;
   const std::string status = status_of(now);
   const bool follows = status == "tracking" || status == "holding";
   const bool far = follows && now.number("given") > 0.5 && now.number("singularity") > STRETCHED;
@@ -977,11 +977,10 @@ void ModelController::publish_hand(const Snapshot & now)
 void ModelController::publish_diagnostics()
 {
   Facts facts;
-  const model_controller::Params given = listener_->get_params();
   facts.name = get_node()->get_name();
   facts.update_rate = get_update_rate();
-  facts.mode = given.mode;
-  facts.feels = given.task.force_feedback;
+  facts.mode = get_node()->get_parameter("mode").as_string();
+  facts.feels = get_node()->get_parameter("task.force_feedback").as_bool();
   facts.refused = refused_;
   Snapshot snapshot;
   {

@@ -66,9 +66,9 @@ private:
   enum Arrived : std::size_t {
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
-    ARRIVED_FIELDS};
+    FELT_CAME, ARRIVED_FIELDS};
   enum State : std::size_t {
-    STATUS, COMMANDS, TAU, CUT, ERROR, DESIRED, HAS_FEEDBACK, STATE_FIELDS};
+    STATUS, COMMANDS, Q, TAU, CUT, ERROR, DESIRED, HAS_FEEDBACK, STATE_FIELDS};
   // clang-format on
 
   // -- in the loop
@@ -152,6 +152,7 @@ private:
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
   double far_since_ = 0.0;                        // the target is out of reach, s
   bool far_is_logged_ = false;
+  bool feels_ = true;  // a wrench is measured, where force feedback needs one
   std::chrono::steady_clock::time_point diagnosed_at_;
 
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;

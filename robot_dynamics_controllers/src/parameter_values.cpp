@@ -55,21 +55,16 @@ std::vector<double> numbers_of(const rclcpp::Parameter & parameter, const Field 
 {
   std::vector<double> found;
   switch (parameter.get_type()) {
-    case rclcpp::ParameterType::PARAMETER_DOUBLE:
-      return {parameter.as_double()};
-    case rclcpp::ParameterType::PARAMETER_BOOL:
-      return {parameter.as_bool() ? 1.0 : 0.0};
-    case rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY:
-      return parameter.as_double_array();
-    case rclcpp::ParameterType::PARAMETER_STRING:
-      return {number_of(parameter.as_string(), field)};
+    case rclcpp::ParameterType::PARAMETER_DOUBLE: return {parameter.as_double()};
+    case rclcpp::ParameterType::PARAMETER_BOOL: return {parameter.as_bool() ? 1.0 : 0.0};
+    case rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY: return parameter.as_double_array();
+    case rclcpp::ParameterType::PARAMETER_STRING: return {number_of(parameter.as_string(), field)};
     case rclcpp::ParameterType::PARAMETER_STRING_ARRAY:
       for (const std::string & word : parameter.as_string_array()) {
         found.push_back(number_of(word, field));
       }
       return found;
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -94,14 +89,10 @@ rclcpp::Parameter parameter_of(
 bool is_default(const rclcpp::Parameter & parameter)
 {
   switch (parameter.get_type()) {
-    case rclcpp::ParameterType::PARAMETER_DOUBLE:
-      return std::isnan(parameter.as_double());
-    case rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY:
-      return parameter.as_double_array().empty();
-    case rclcpp::ParameterType::PARAMETER_STRING_ARRAY:
-      return parameter.as_string_array().empty();
-    default:
-      return false;
+    case rclcpp::ParameterType::PARAMETER_DOUBLE: return std::isnan(parameter.as_double());
+    case rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY: return parameter.as_double_array().empty();
+    case rclcpp::ParameterType::PARAMETER_STRING_ARRAY: return parameter.as_string_array().empty();
+    default: return false;
   }
 }
 
@@ -213,14 +204,11 @@ Parameters ParameterValues::forgotten(const rclcpp_lifecycle::LifecycleNode & no
       continue;
     }
     switch (parameter.get_type()) {
-      case rclcpp::ParameterType::PARAMETER_DOUBLE:
-        found.emplace_back(name, NAN_VALUE);
-        break;
+      case rclcpp::ParameterType::PARAMETER_DOUBLE: found.emplace_back(name, NAN_VALUE); break;
       case rclcpp::ParameterType::PARAMETER_STRING_ARRAY:
         found.emplace_back(name, std::vector<std::string>{});
         break;
-      default:
-        found.emplace_back(name, std::vector<double>{});
+      default: found.emplace_back(name, std::vector<double>{});
     }
   }
   return found;

@@ -27,6 +27,7 @@ enum Shown : std::size_t
   CYCLES,
   UNWRITTEN,       // commands that an interface did not accept
   TIME,            // s
+  FELT_AGE,        // of the measured wrench, s
   LONGEST_PERIOD,  // s, since the last snapshot that was taken
   STAMP_S,
   STAMP_NS,

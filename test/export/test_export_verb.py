@@ -122,8 +122,7 @@ def test_the_source_names_the_command_that_compiles_it(export, tmp_path, arm):
         "compile it by the command at its top, on the computer that loads it"
     )
     head = (tmp_path / "arm.c").read_text().split("*/")[0]
-    line = " ".join(head.replace(" *", " ").split())  # the command is wrapped
-    assert "cc -std=c99 -O1 " in line and " -o model.so model.c -lm" in line
+    assert "cc -std=c99 -O1 " in head and " -o model.so model.c -lm" in head
 
 
 def test_tips_that_move_against_each_other_carry_no_payload_unless_one_is_named(export, arm):

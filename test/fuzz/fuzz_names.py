@@ -117,7 +117,7 @@ def exports(names, picture=True):
     found["notebook"] = elements(robot._repr_html_())
     if picture:  # slow
         found["report"] = elements(html_report(report(robot)))
-        found["controller"] = controller(robot, text)
+        found["model"] = model(robot, text)
     check_files(robot, text)
     return found
 
@@ -136,21 +136,20 @@ def shape(language, text, name, tool):
     return re.sub(whole, "NAME", text.replace(name, "NAME"))
 
 
-def controller(robot, text):
-    """C of a model library without comments and literals."""
+def model(robot, text):
+    """C file of a model library without comments and literals."""
     command = f"robot-dynamics export model {shlex.quote(robot.name)}"
-    request = ModelRequest(text, robot, {}, endpoint=payload_frame(robot), command=command)
-    source = model_source(request)
-    assert source.isascii()
-    return nothing_but_code("model.c", source)
+    tip = payload_frame(robot)
+    request = ModelRequest(text, robot, {}, endpoint=tip, hand=tip, command=command)
+    written = model_source(request)
+    assert written.isascii()
+    return nothing_but_code(written)
 
 
-def nothing_but_code(path, text):
-    """Code without comments; of C and C++ without literals, too."""
-    if not path.endswith((".c", ".cpp", ".hpp")):
-        return re.sub(r"^#.*", "", text, flags=re.M)
+def nothing_but_code(text):
+    """C without comments and literals."""
     text = text.replace("??/", "\\").replace("\\\n", "")
-    tokens = r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*'
+    tokens = r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/'
     return re.sub(tokens, lambda x: '""' if x[0][0] == '"' else " ", text, flags=re.S)
 
 

@@ -1,0 +1,171 @@
+"""The C++ package is built, and its controller loads models, where ros2_control is found."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from controllers_build import built, environment, installed_controllers, missing
+from hostile_arm import HOSTILE, hostile_urdf
+from loaded_model import built as compiled
+from robot_dynamics.export.model_library import ModelRequest, payload_frame
+from robot_dynamics.robot import read_urdf
+
+LACKING = missing("controller_interface", "generate_parameter_library", programs=("cmake", "cc"))
+pytestmark = pytest.mark.skipif(
+    bool(LACKING), reason=f"needs CMake and ros2_control; {LACKING} not found"
+)
+
+LOADER = """cmake_minimum_required(VERSION 3.16)
+project(loader CXX)
+find_package(controller_interface REQUIRED)
+find_package(pluginlib REQUIRED)
+add_executable(loader {source})
+target_link_libraries(loader controller_interface::controller_interface pluginlib::pluginlib)
+"""
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Install prefix of the controllers."""
+    return installed_controllers(tmp_path_factory.mktemp("package"))
+
+
+@pytest.fixture(scope="module")
+def loader(tmp_path_factory):
+    """Program that loads the controller."""
+    folder = tmp_path_factory.mktemp("loader")
+    source = Path(__file__).with_name("plugin_loader.cpp")
+    (folder / "CMakeLists.txt").write_text(LOADER.format(source=source))
+    return built(folder) / "loader"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """Library of an arm of hostile names."""
+    urdf = hostile_urdf()
+    request = ModelRequest(urdf, read_urdf(urdf), {}, endpoint=payload_frame(read_urdf(urdf)))
+    return compiled(request, tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def load(prefix, loader, model, tmp_path):
+    """Load the controller: output, and the lines of its log."""
+    mine = tmp_path / "arm.so"
+    shutil.copy(model, mine)
+
+    def load(urdf=None, change=lambda path: None, values=(), **parameters):
+        change(mine)
+        (tmp_path / "arm.urdf").write_text(urdf or hostile_urdf())
+        given = {"model": str(mine), **parameters}
+        file = tmp_path / "parameters.yaml"
+        file.write_text(yaml.safe_dump({"arm_controller": {"ros__parameters": given}}))
+        done = subprocess.run(
+            [loader, tmp_path / "arm.urdf", file, *values],
+            env={**environment(prefix), "RCUTILS_COLORIZED_OUTPUT": "0"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout, [line for line in done.stderr.splitlines() if "arm_controller" in line]
+
+    return load
+
+
+def test_a_model_is_configured_for_its_robot_whatever_the_names(load):
+    out, log = load()
+    interfaces = "\n".join(f"{name}/effort" for name in HOSTILE)
+    assert out == f"inactive\n{interfaces}\n", log
+    (line,) = [x for x in log if "control of robot" in x]
+    assert "mode 'feedforward', payload none, gravity 0, 0, -9.81 m/s^2" in line
+
+
+def test_parameters_show_the_values_in_use(load):
+    names = [f"limits.{HOSTILE[1]}.effort", f"gains.{HOSTILE[1]}.p", "task.speed", "gravity"]
+    out, _ = load(values=names)
+    effort, p, speed, gravity = out.splitlines()[-4:]
+    assert float(effort) == 90.0
+    assert float(p) > 0.0
+    assert yaml.safe_load(speed) == [0.25, 0.5]
+    assert yaml.safe_load(gravity) == [0.0, 0.0, -9.81]
+
+
+def test_another_robot_is_refused_by_one_line(load):
+    out, log = load(hostile_urdf().replace('<mass value="2"', '<mass value="12"', 1))
+    assert out.splitlines()[0] == "unconfigured"
+    (line,) = [x for x in log if "robot_description differs" in x]
+    assert "has a mass of 12 kg, not 2 kg; write the model again with: robot-dynamics" in line
+    assert line.endswith(", or set model_check: warn to use the model as it is")
+
+
+def test_another_limit_of_the_robot_is_refused_or_logged(load):
+    other = hostile_urdf().replace('effort="90"', 'effort="80"', 1)
+    out, log = load(other)
+    assert out.splitlines()[0] == "unconfigured"
+    assert "has the effort limit 80, not 90" in log[-1]
+    out, log = load(other, model_check="warn")
+    assert out.splitlines()[0] == "inactive"
+    assert any("[WARN]" in x and "has the effort limit 80, not 90" in x for x in log)
+
+
+def overwritten(path, text):
+    data = path.read_bytes()
+    assert b"\x01\x00\x00\x00" in data
+    path.write_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda path: path.unlink(), "cannot be read (No such file or directory)"),
+        (
+            lambda path: path.chmod(0o664),
+            "may be written by others; take that away with chmod go-w",
+        ),
+        (lambda path: overwritten(path, b"nothing"), "cannot be loaded ("),
+        (
+            lambda path: subprocess.run(
+                ["cc", "-shared", "-o", path, "-x", "c", "/dev/null"], check=True
+            ),
+            "is a library without a robot",
+        ),
+    ],
+)
+def test_a_file_that_is_no_safe_model_is_refused_by_one_line(load, change, fault):
+    out, log = load(change=change)
+    assert out == "not initialized\n"
+    (line,) = [x for x in log if "model '" in x]
+    assert fault in line
+
+
+def test_a_model_of_another_interface_is_refused(load, tmp_path):
+    code = tmp_path / "old.c"
+    code.write_text("const unsigned robot_dynamics_model[512] = {7, 16};\n")
+    words = ["cc", "-shared", "-fPIC", "-o", tmp_path / "arm.so", code]
+    out, log = load(change=lambda path: subprocess.run(words, check=True))
+    assert out == "not initialized\n"
+    assert "has the interface 7, not 1; write it again" in log[-1]
+
+
+def test_other_joints_than_those_of_the_parameter_are_refused(load):
+    out, log = load(joints=["shoulder", "elbow"])
+    assert out == "not initialized\n"
+    assert "not shoulder, elbow; load the controller again for other joints" in log[-1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({"payload": {"mass": 3000.0}}, "payload: weighs 3000 kg; is the mass in grams?"),
+        ({"limits": {HOSTILE[1]: {"effort": 1000.0}}}, "is beyond the limit of the URDF, 90 N"),
+        ({"actuator_coupling": [1.0]}, "'actuator_space' is false; set it to true"),
+        ({"command_interfaces": ["position"]}, "give [effort] or [position, effort]"),
+        ({"gravity": [0.0, 1.0]}, "parameter 'gravity' has 2 entries; give 3"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused_by_one_line(load, parameters, fault):
+    out, log = load(**parameters)
+    assert out == "not initialized\n"
+    assert fault in log[-1]
