@@ -197,7 +197,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
   contested_.clear();
   open_topics();
   RCLCPP_INFO(
-    logger, "control of robot '%s', model %s: %s; mode '%s', %s", model().robot,
+    logger, "control of robot %s, model %s: %s; mode '%s', %s", quoted(model().robot).c_str(),
     model().fingerprint, joined(joint_names(model())).c_str(),
     get_node()->get_parameter("mode").as_string().c_str(),
     words_for_load(model(), present_.load).c_str());
@@ -866,9 +866,9 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   if (braked > -0.5 && braked != was_braked) {
     RCLCPP_WARN(
       logger,
-      "joint '%s' does not move although it is pushed; is its brake closed? The controller keeps "
+      "joint %s does not move although it is pushed; is its brake closed? The controller keeps "
       "trying",
-      model().joints[static_cast<std::size_t>(braked)].name);
+      quoted(model().joints[static_cast<std::size_t>(braked)].name).c_str());
   } else if (braked < -0.5 && was_braked > -0.5) {
     RCLCPP_INFO(logger, "the joints move");
   }

@@ -37,18 +37,33 @@ std::string list(const Values & values, const char * format = "%.3g")
   return joined;
 }
 
+/// Return a name from outside in one line: control characters as escape sequences.
+inline std::string one_line(const std::string & name)
+{
+  std::string line;
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    char escaped[8] = {c, '\0'};
+    if (code < 0x20 || code == 0x7F) {
+      std::snprintf(escaped, sizeof(escaped), "\\x%02x", code);
+    }
+    line += escaped;
+  }
+  return line;
+}
+
 /// Return words between commas.
 inline std::string joined(const std::vector<std::string> & words, const char * between = ", ")
 {
   std::string line;
   for (const std::string & word : words) {
-    line += (line.empty() ? "" : between) + word;
+    line += (line.empty() ? "" : between) + one_line(word);
   }
   return line;
 }
 
 /// Return a name in quotation marks.
-inline std::string quoted(const std::string & name) { return "'" + name + "'"; }
+inline std::string quoted(const std::string & name) { return "'" + one_line(name) + "'"; }
 
 }  // namespace robot_dynamics_controllers
 

@@ -130,6 +130,12 @@ TEST(ModelLibrary, refuses_what_is_no_safe_library)
   EXPECT_NE(refusal_of([] { ModelLibrary library(""); }).find("is empty"), std::string::npos);
 }
 
+TEST(Names, stay_in_their_line)
+{
+  EXPECT_EQ(quoted("a\nb"), "'a\\x0ab'");
+  EXPECT_EQ(joined({"größe", "\x1b[0m"}), "größe, \\x1b[0m");
+}
+
 TEST(Sentence, fills_places_once)
 {
   const robot_dynamics_joint named = {"{value}", 1, 0.0, 0.0, 0.0, 0.0};
