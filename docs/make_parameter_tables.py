@@ -1,5 +1,7 @@
 """Write the parameters of every node and the statuses of the controller into docs/nodes.md.
 
+The parameters of the controller of ros2_control are written into its package.
+
 Run it as `python docs/make_parameter_tables.py`.
 """
 
@@ -10,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from robot_dynamics.control.status import TABLE
+from robot_dynamics.export.controllers_package import package_folder
+from robot_dynamics.export.parameter_library import FILE, parameter_library
 from robot_dynamics.nodes.controller.controller_parameters import (
     CollisionParameters,
     ControllerParameters,
@@ -90,7 +94,8 @@ def rows(node: str) -> list[tuple[str, str, str]]:
 def _row(item: Described) -> tuple[str, str, str]:
     """Return a row: the default shows that a parameter is a number, a text, or true or false."""
     value = list(item.default) if isinstance(item.default, tuple) else item.default
-    default = f"`{str(value).lower() if isinstance(value, bool) else repr(value)}`"
+    shown = str(value).lower() if isinstance(value, bool) else repr(value)
+    default = "of the robot" if shown == "nan" else f"`{shown}`"
     allowed = re.sub(r"a finite number ?|a whole number |true or false|text", "", item.allowed)
     allowed = re.sub(r"from (\S+) to ([^\s;]+)", r"[\1, \2]", allowed)
     allowed = re.sub(r"a list(?: of \d+)?, each ?", "", allowed)
@@ -162,4 +167,5 @@ def _with_table(page: str, heading: str, first: str, text: str) -> str:
 
 
 if __name__ == "__main__":
+    (package_folder() / FILE).write_text(parameter_library(), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -17,7 +17,7 @@ from benchmark.soak.monitor import Monitor
 from benchmark.soak.sent_trajectory import SentTrajectory
 from benchmark.soak.soak_report import SETTLED, SoakReport
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.controller.controller_parameters import MAX_CYCLE_PERIODS
+from robot_dynamics.control.configuration import LONGEST_CYCLE
 from robot_dynamics.robot import find_robot
 
 EFFORT_RATE = 1000.0
@@ -78,7 +78,7 @@ def soak(
             feedforward={"payload.frame": frame},
         )
         with spinning_node("soak", running.domain) as node:
-            monitor = Monitor(node, names, revolute, report, effort_rate, MAX_CYCLE_PERIODS / rate)
+            monitor = Monitor(node, names, revolute, report, effort_rate, LONGEST_CYCLE / rate)
             try:
                 wait_until(lambda: monitor.position is not None, "joint_states")
                 disturbances = Disturbances(node, monitor, revolute, middle, frame, HEAVIEST, seed)

@@ -10,22 +10,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.piecewise import clip
 from robot_dynamics.compiler.graph.trace import Program, trace
-from robot_dynamics.control.fields import Facts
-from robot_dynamics.control.intake import parts_of_load
+from robot_dynamics.control import load_checks
+from robot_dynamics.control.configuration import SIZE_OF_LOAD, Configuration
 from robot_dynamics.control.laws import LAWS
+from robot_dynamics.control.refusals import REFUSAL
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.step_kernels import parts_of, stage_program
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import Variant
-from robot_dynamics.export.configuration import (
-    REFUSAL,
-    SIZE_OF_LOAD,
-    Configuration,
-    check_load,
-    check_wrench,
-)
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import link_poses
 
@@ -71,48 +64,31 @@ def _frames(dynamics: Dynamics) -> Function:
     return equations
 
 
-def _held(step: Step, q: Array, settings: Array, load: Array) -> tuple[Array, Array]:
-    """Return the efforts at rest under a load, and their limits, shape (n,) each."""
-    known = {name: step.settings.of(settings, name) for name in step.settings}
-    facts = Facts(known, {"load": load, "base": _standing(load), "direction": 0.0 * q})
-    return step._arm(facts).gravity(q), known["effort"]
-
-
 def _hold(step: Step) -> Function:
-    def equations(q: Array, settings: Array, load: Array) -> dict[str, Array]:
-        tau, limit = _held(step, q, settings, load)
-        return {"tau": np.asarray(clip(tau, -limit, limit))}
-
-    return equations
+    return lambda q, settings, load: {"tau": load_checks.holding_effort(step, q, settings, load)}
 
 
 def _check_load(step: Step) -> Function:
     def equations(q: Array, settings: Array, before: Array, after: Array) -> dict[str, Array]:
-        present, limit = _held(step, q, settings, before)
-        added, _ = _held(step, q, settings, after)
-        result = check_load(added, present, limit)
-        return {"refusal": np.array([result[name] for name in REFUSAL])}
+        return _refusal(load_checks.check_load(step, q, settings, before, after))
 
     return equations
 
 
 def _check_wrench(step: Step, dynamics: Dynamics, hand: str | None) -> Function:
     def equations(q: Array, settings: Array, load: Array, wrench: Array) -> dict[str, Array]:
-        present, limit = _held(step, q, settings, load)
         effort = 0.0 * q
         if hand is not None:
             found = next(dynamics.equations("jacobian", Variant(frame=hand)))
             J = found.function(**dict(zip(found.inputs, (q,), strict=True)))
             effort = J.T @ wrench
-        result = check_wrench(present + effort, limit)
-        return {"refusal": np.array([result[name] for name in REFUSAL])}
+        return _refusal(load_checks.check_wrench(step, q, settings, load, effort))
 
     return equations
 
 
-def _standing(load: Array) -> Array:
-    """Return the motion of a base that stands under the gravity of a load, shape (15,)."""
-    return np.concatenate([parts_of_load(load)["gravity"], np.zeros(12)])
+def _refusal(found: Mapping[str, Array]) -> dict[str, Array]:
+    return {"refusal": np.array([found[name] for name in REFUSAL])}
 
 
 def driver(step: Step, function: Mapping[str, str]) -> str:

@@ -16,14 +16,15 @@ import numpy as np
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.source.c import c_source
 from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.control.configuration import Configuration, Defaults
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.parameters import LARGEST
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, RobotError
-from robot_dynamics.export.configuration import Configuration, Defaults
 from robot_dynamics.export.controllers_package import interface_header
 from robot_dynamics.export.library_compiler import COMMAND
 from robot_dynamics.export.literals import text
@@ -46,9 +47,6 @@ from robot_dynamics.version import __version__
 
 FUNCTIONS = ("configure", "frames", "hold", "check_load", "check_wrench")
 """Functions of the structure beside `step`."""
-
-_UNLIMITED = 1e9
-"""Effort that no drive has, N m or N: a URDF that gives it means no limit."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,15 @@ class ModelParts:
             projector=request.projector,
         )
         drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
-        carried = request.endpoint, request.hand, request.payload
-        defaults = Defaults(dynamics, *carried, drives, request.bandwidth)
+        defaults = Defaults(
+            dynamics,
+            request.endpoint,
+            request.hand,
+            request.payload,
+            drives.friction,
+            drives.rotor_inertia,
+            request.bandwidth,
+        )
         self.configuration = Configuration(defaults, self.step.settings)
 
     def initial(self) -> dict[str, Array]:
@@ -236,7 +241,7 @@ def check_effort_limits(robot: Robot) -> None:
         RobotError: It names the first joint without a limit.
     """
     for name, limit in zip(robot.joint_names, effort_limits(robot), strict=True):
-        if not limit < _UNLIMITED:
+        if not limit < LARGEST:  # a URDF that gives as much means no limit
             raise RobotError(
                 f"joint '{name}' of robot '{robot.name}' has no effort limit; give it one in the "
                 'URDF, <limit effort="..."> above 0, or fix the joint with --lock'

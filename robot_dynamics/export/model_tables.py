@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.laws import ALL_MODES, LAWS
 from robot_dynamics.control.limits import effort_limits, velocity_limits
+from robot_dynamics.control.parameters import OF_SETTINGS
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.status import SENTENCES, Cause, Sentence, Status
-from robot_dynamics.export.configuration import PARAMETERS, REFUSALS
 from robot_dynamics.export.literals import number, text, vector
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import Joint
@@ -54,7 +55,8 @@ class Tables:
         rows = []
         for field, one in layout.fields.items():
             part = layout.slices[field]
-            choices = PARAMETERS[field].choices if name == "parameters" else ()
+            known = name == "parameters" and field in OF_SETTINGS
+            choices = OF_SETTINGS[field].words if known else ()
             words = "NULL"
             if choices:
                 words = self.words(f"choices_{field.replace('.', '_')}", choices)

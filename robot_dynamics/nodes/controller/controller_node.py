@@ -29,6 +29,7 @@ from robot_dynamics.control import (
 )
 from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.parameters import REFUSE
 from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
@@ -41,7 +42,6 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.controller.controller_parameters import (
-    REFUSE,
     CollisionParameters,
     ControllerParameters,
     JointParameters,

@@ -11,135 +11,46 @@ import numpy as np
 
 from robot_dynamics.control import Gains, Settings, SoftLimits
 from robot_dynamics.control.collision import (
-    REACTIONS,
     Collision,
     ThresholdBands,
     default_thresholds,
 )
-from robot_dynamics.control.gains import (
-    DEFAULT_BANDWIDTH,
-    DEFAULT_DAMPING_RATIO,
-    feedback_rate,
-    largest_integral_gain,
-)
-from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.configuration import LONGEST_CYCLE, none_as_zero
+from robot_dynamics.control.gains import feedback_rate, largest_integral_gain
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
 from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
-from robot_dynamics.control.settings import (
-    HOLD,
-    ON_REFERENCE_TIMEOUT,
-    ON_STATE_TIMEOUT,
-    ZERO_EFFORT,
-)
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
+from robot_dynamics.nodes.ros.node_parameters import Declared, listed
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, BandParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters, ObserverParameters
 from robot_dynamics.robot import Robot
 
-LOWER, REFUSE = "lower", "refuse"
-
-LARGEST = 1e9
-"""Largest gain or limit accepted, in SI units; a larger one is a mistake."""
-
 SMALL_ERROR = 0.02
 """Position error to which feedback must respond without reaching the effort rate, rad or m."""
-
-MAX_CYCLE_PERIODS = 5.0
-"""Longest duration of a cycle for the limits on effort rates, in periods."""
 
 
 @dataclass(frozen=True)
 class ControllerParameters(ActuatorParameters, ModelParameters):
     """Parameters of controller_node."""
 
-    mode: str = parameter(Settings.mode, "Control law", one_of=ALL_MODES)
-    bandwidth: float = parameter(
-        DEFAULT_BANDWIDTH,
-        "Natural frequency of each joint under the default gains, rad/s",
-        low=0.1,
-        high=1000.0,
-        read_only=True,
-    )
-    damping_ratio: float = parameter(
-        DEFAULT_DAMPING_RATIO,
-        "Damping ratio of each joint under the default gains",
-        low=0.01,
-        high=10.0,
-        read_only=True,
-    )
-    fade: float = parameter(
-        Settings.fade, "Time to fade to another mode or other gains, s", low=0.0, high=10.0
-    )
-    state_timeout: float = parameter(
-        Settings.state_timeout,
-        "Age of the last joint_states at which feedback stops, s",
-        low=1e-3,
-        high=3600.0,
-    )
-    reference_timeout: float = parameter(
-        Settings.reference_timeout,
-        "Age of the last reference at which the joints come to rest, s",
-        low=1e-3,
-        high=3600.0,
-    )
-    settle: float = parameter(
-        Settings.settle,
-        "Time to hold the measured position before following references, once joint_states arrive "
-        "and a node subscribes to the commands, s; longer than the brakes take to open",
-        low=0.0,
-        high=60.0,
-    )
-    join: float = parameter(
-        Settings.join,
-        "Least time to join references away from the measured position, as after a stop, s; more "
-        "if a joint would exceed a quarter of its speed limit",
-        low=1e-3,
-        high=60.0,
-    )
-    on_state_timeout: str = parameter(
-        Settings.on_state_timeout,
-        "Reaction when joint_states stop: come to rest and hold by the model, or fade the efforts "
-        "to zero",
-        one_of=ON_STATE_TIMEOUT,
-    )
-    blind_time: float = parameter(
-        Settings.blind_time,
-        "Time without joint_states, after state_timeout, at which commands end, s: brakes that "
-        "monitor the commands then close",
-        low=1e-3,
-        high=3600.0,
-    )
-    on_reference_timeout: str = parameter(
-        Settings.on_reference_timeout,
-        "Reaction when references stop: come to rest and hold, or only compensate gravity",
-        one_of=ON_REFERENCE_TIMEOUT,
-    )
-    resume_by_itself: bool = parameter(
-        Settings.resume_by_itself,
-        "Follow again as soon as messages return; false: when ~/resume is called",
-    )
-    on_slow_states: str = parameter(
-        LOWER,
-        "Reaction to joint_states that are too slow or too late for the feedback: lower its "
-        "bandwidth, or refuse references",
-        one_of=(LOWER, REFUSE),
-    )
-    trust_measured_effort: bool = parameter(
-        False, "Begin with the efforts of joint_states; only if these are in N m or N, not currents"
-    )
-    require_effort_limits: bool = parameter(
-        True,
-        "Refuse a robot with joints without an effort limit; false for a simulation",
-        read_only=True,
-    )
-    on_deactivate: str = parameter(
-        HOLD,
-        "Last command on deactivation, after coming to rest: the holding efforts, or zero",
-        one_of=(HOLD, ZERO_EFFORT),
-    )
+    mode: str = listed("mode")
+    bandwidth: float = listed("bandwidth")
+    damping_ratio: float = listed("damping_ratio")
+    fade: float = listed("fade")
+    state_timeout: float = listed("state_timeout")
+    reference_timeout: float = listed("reference_timeout")
+    settle: float = listed("settle")
+    join: float = listed("join")
+    on_state_timeout: str = listed("on_state_timeout")
+    blind_time: float = listed("blind_time")
+    on_reference_timeout: str = listed("on_reference_timeout")
+    resume_by_itself: bool = listed("resume_by_itself")
+    on_slow_states: str = listed("on_slow_states")
+    trust_measured_effort: bool = listed("trust_measured_effort")
+    require_effort_limits: bool = listed("require_effort_limits")
+    on_deactivate: str = listed("on_deactivate")
 
 
 SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(ControllerParameters)}
@@ -150,77 +61,30 @@ SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(Controller
 class CollisionParameters(ObserverParameters):
     """Parameters of the detection of collisions; see `control.collision.Collision`."""
 
-    reaction: str = parameter(
-        Collision.reaction,
-        "Reaction to an external effort beyond limits.<joint>.external_effort: none (it is not "
-        "computed), report, stop and hold, float under gravity compensation and damping, or "
-        "retreat a little and hold",
-        one_of=REACTIONS,
-    )
-    time: float = parameter(
-        Collision.time, "Time beyond the threshold that counts as a contact, s", low=0.0, high=1.0
-    )
-    use_bands: bool = parameter(
-        False,
-        "Thresholds are those of bands.<joint>, by regime and speed, instead of "
-        "limits.<joint>.external_effort and the uncertainty of friction",
-    )
-    factor: float = parameter(
-        Collision.factor, "Threshold over the half-width of a band", low=0.1, high=100.0
-    )
+    reaction: str = listed("collision.reaction")
+    time: float = listed("collision.time")
+    use_bands: bool = listed("collision.use_bands")
+    factor: float = listed("collision.factor")
 
 
 @dataclass(frozen=True)
 class GainParameters:
     """Gain parameters of one joint."""
 
-    p: float = parameter(0.0, "Gain on the position error, N m/rad or N/m", low=0.0, high=LARGEST)
-    i: float = parameter(
-        0.0,
-        "Gain on the integral of the position error, N m/(rad s) or N/(m s)",
-        low=0.0,
-        high=LARGEST,
-    )
-    i_clamp_max: float = parameter(
-        0.0, "Largest effort of the integral part, N m or N; 0 for any", low=0.0, high=LARGEST
-    )
-    d: float = parameter(
-        0.0, "Gain on the velocity error, N m s/rad or N s/m", low=0.0, high=LARGEST
-    )
+    p: float = listed("gains.p")
+    i: float = listed("gains.i")
+    i_clamp_max: float = listed("gains.i_clamp_max")
+    d: float = listed("gains.d")
 
 
 @dataclass(frozen=True)
 class LimitParameters:
     """Further limit parameters of one joint; zero disables a limit."""
 
-    effort_rate: float = parameter(
-        0.0,
-        "Largest change of effort, N m/s or N/s; 0 for any. Default: 5 times effort limit times "
-        "bandwidth, and times damping_ratio if that is above 1",
-        low=0.0,
-        high=LARGEST,
-    )
-    soft_margin: float = parameter(
-        0.0,
-        "Width of a spring and a damper inside both ends of the position range, rad or m; "
-        "0 for none",
-        low=0.0,
-        high=LARGEST,
-    )
-    tracking_error: float = parameter(
-        0.0,
-        "Position error that stops the arm, rad or m; 0 for none. Default: 0.5 rad or 0.1 m, or a "
-        "quarter of the range of the joint if that is less",
-        low=0.0,
-        high=LARGEST,
-    )
-    external_effort: float = parameter(
-        0.0,
-        "External effort that counts as a contact, besides the uncertainty of friction, N m or N; "
-        "0 for none. Default: a tenth of the effort limit",
-        low=0.0,
-        high=LARGEST,
-    )
+    effort_rate: float = listed("limits.effort_rate")
+    soft_margin: float = listed("limits.soft_margin")
+    tracking_error: float = listed("limits.tracking_error")
+    external_effort: float = listed("limits.external_effort")
 
 
 class JointParameters:
@@ -247,9 +111,7 @@ class JointParameters:
         joint_names = self._names = robot.joint_names
         tracking = default_tracking_errors(robot)
         rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
-        rate = np.where(rate <= LARGEST, rate, 0.0)
-        touch = default_thresholds(robot)
-        touch = np.where(touch <= LARGEST, touch, 0.0)
+        rate, touch = none_as_zero(rate), none_as_zero(default_thresholds(robot))
         self._inertia, self._sampling = (
             inertia,
             Sampling.of(min(1.0 / parameters.rate, DEFAULT_PERIOD_S)),
@@ -333,7 +195,7 @@ class JointParameters:
             effort_rate=self.limits("effort_rate"),
             soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),
-            longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
+            longest_cycle=LONGEST_CYCLE / parameters.rate,
             collision=self._collision(collision),
         )
 

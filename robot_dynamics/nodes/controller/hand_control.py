@@ -14,11 +14,9 @@ from robot_dynamics.control import Model, Status
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
-from robot_dynamics.control.task_space import PROJECTORS
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.nodes.ros.hand_messages import (
     pose_from_msg,
     pose_msg,
@@ -26,7 +24,7 @@ from robot_dynamics.nodes.ros.hand_messages import (
     twist_msg,
 )
 from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
-from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
@@ -54,9 +52,6 @@ FOLLOWING = (Status.TRACKING, Status.HOLDING)
 STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
 """Singularity, distance from the target, m, and time at both, s, with which it is out of reach."""
 
-LARGEST = 1e9
-"""Largest stiffness, damping or inertia accepted, in SI units; a larger one is a mistake."""
-
 LOWER = 0.9
 """Factor on the share of the stiffness in use from which a lower one is logged."""
 
@@ -65,119 +60,28 @@ LOWER = 0.9
 class TaskParameters:
     """Control of the hand, in the modes in task space."""
 
-    frame: str = parameter(
-        "", "The hand, a link or frame; empty for payload.frame, or for the only tip"
-    )
-    axes: str = parameter(
-        TaskSettings.axes,
-        "Axes of stiffness, errors and directions: of the root link, or of the hand's target",
-        one_of=SELECTION_AXES,
-    )  # fmt: skip
-    stiffness: tuple[float, ...] = parameter(
-        (),
-        "Stiffness in x, y, z, rx, ry, rz, or all 36 of a matrix row by row, N/m, N and N m/rad; "
-        "empty for the natural frequency bandwidth in usual poses",
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    damping_ratio: float = parameter(
-        TaskSettings.damping_ratio,
-        "Damping ratio of the hand in every direction",
-        low=0.0,
-        high=10.0,
-    )
-    damping: tuple[float, ...] = parameter(
-        (),
-        "Damping in place of damping_ratio, 6 or 36, N s/m, N s and N m s/rad; empty for none",
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    inertia: tuple[float, ...] = parameter(
-        (),
-        "Desired inertia of the mode operational_space, 6 or 36, kg, kg m and kg m^2; empty for "
-        "the usual one of the hand",
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    largest_error: tuple[float, ...] = parameter(
-        (0.05, 0.05, 0.05, 0.3, 0.3, 0.3),
-        "Error that counts at most in every direction, m and rad",
-        length=6,
-        low=0.0,
-        high=LARGEST,
-    )
-    controlled: tuple[str, ...] = parameter(
-        (),
-        "What is controlled in the six directions: motion, force or free; empty for motion "
-        "wherever the arm can move",
-    )
-    free_axis: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0),
-        "Axis of the hand about which it may turn, a direction; zeros for none",
-        length=3,
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    posture_frequency: float = parameter(
-        TaskSettings.posture_frequency,
-        "Natural frequency of the return to the posture in the null space, rad/s",
-        low=0.0,
-        high=1000.0,
-    )
-    settling: float = parameter(
-        TaskSettings.settling,
-        "Rate at which motion in the null space dies out, 1/s",
-        low=0.0,
-        high=1000.0,
-    )
-    projector: str = parameter(
-        TaskSettings.projector,
-        "Projector into the null space: consistent moves no hand; kinematic needs no inertia",
-        one_of=PROJECTORS,
-    )
-    speed: tuple[float, ...] = parameter(
-        TaskSettings.speed,
-        "Largest speed of the target, m/s and rad/s",
-        length=2,
-        low=0.0,
-        high=100.0,
-    )
-    acceleration: tuple[float, ...] = parameter(
-        TaskSettings.acceleration,
-        "Largest acceleration of the target, m/s^2 and rad/s^2",
-        length=2,
-        low=0.0,
-        high=1000.0,
-    )
-    twist_timeout: float = parameter(
-        0.1, "Time after a target_twist at which the hand comes to rest, s", low=1e-3, high=10.0
-    )
-    wrench_timeout: float = parameter(
-        0.5, "Time after a target_wrench at which it fades to zero, s", low=1e-3, high=10.0
-    )
+    frame: str = listed("task.frame")
+    axes: str = listed("task.axes")
+    stiffness: tuple[float, ...] = listed("task.stiffness")
+    damping_ratio: float = listed("task.damping_ratio")
+    damping: tuple[float, ...] = listed("task.damping")
+    inertia: tuple[float, ...] = listed("task.inertia")
+    largest_error: tuple[float, ...] = listed("task.largest_error")
+    controlled: tuple[str, ...] = listed("task.controlled")
+    free_axis: tuple[float, ...] = listed("task.free_axis")
+    posture_frequency: float = listed("task.posture_frequency")
+    settling: float = listed("task.settling")
+    projector: str = listed("task.projector")
+    speed: tuple[float, ...] = listed("task.speed")
+    acceleration: tuple[float, ...] = listed("task.acceleration")
+    twist_timeout: float = listed("task.twist_timeout")
+    wrench_timeout: float = listed("task.wrench_timeout")
 
-    force_feedback: bool = parameter(
-        False, "Correct the force by the topic force_torque, in directions of force"
-    )
-    force_proportional: float = parameter(
-        ForceFeedback.proportional, "Gain on the error of the force", low=0.0, high=10.0
-    )
-    force_integral: float = parameter(
-        ForceFeedback.integral,
-        "Rate at which an error of the force disappears, relative to the rate at which damping "
-        "stops the hand, 2 damping_ratio bandwidth by default",
-        low=0.0,
-        high=1.0,
-    )
-    force_largest: tuple[float, ...] = parameter(
-        ForceFeedback.largest, "Largest correction, N and N m", length=2, low=0.0, high=LARGEST
-    )
-    force_timeout: float = parameter(
-        ForceFeedback.timeout,
-        "Age of the last force_torque from which the correction fades to zero, s",
-        low=1e-3,
-        high=10.0,
-    )
+    force_feedback: bool = listed("task.force_feedback")
+    force_proportional: float = listed("task.force_proportional")
+    force_integral: float = listed("task.force_integral")
+    force_largest: tuple[float, ...] = listed("task.force_largest")
+    force_timeout: float = listed("task.force_timeout")
 
     @property
     def feedback(self) -> ForceFeedback | None:

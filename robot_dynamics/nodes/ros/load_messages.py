@@ -11,21 +11,15 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
 from sensor_msgs.msg import Imu
 
+from robot_dynamics.control.parameters import LARGEST_GRAVITY, LARGEST_LOAD
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.spatial import Pose, cross
 from robot_dynamics.statics.hand_statics import moved_wrench
 
-LARGEST = 1e5
-"""Largest value accepted for loads and drives, in SI units; a larger one is a mistake."""
-
 PLAUSIBLE_GRAVITY = (5.0, 20.0)
 """Range of accelerations accepted as gravity, m/s^2; an IMU in units of g shows 1."""
-
-
-LARGEST_GRAVITY = 30.0
-"""Largest gravity accepted as a parameter, m/s^2: more than on Jupiter."""
 
 
 def wrench_from_msg(msg: WrenchStamped) -> Array:
@@ -87,8 +81,8 @@ def check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
     for name, value in zip(names, values, strict=True):
         if not math.isfinite(value):
             raise ArgumentError(f"{name} is {value:g}; every number must be finite")
-        if abs(value) > LARGEST:
-            raise ArgumentError(f"{name} is {value:g}; give {LARGEST:g} at most, in SI units")
+        if abs(value) > LARGEST_LOAD:
+            raise ArgumentError(f"{name} is {value:g}; give {LARGEST_LOAD:g} at most, in SI units")
 
 
 def gravity_from_msg(msg: Imu) -> Array:

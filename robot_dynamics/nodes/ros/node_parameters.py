@@ -19,6 +19,7 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from robot_dynamics.control.parameters import PARAMETERS
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, nearest
 
 P = TypeVar("P")
@@ -77,6 +78,27 @@ def parameter(
     """
     spec = Spec(description, low, high, tuple(one_of), length, read_only)
     return dataclasses.field(default=default, metadata={_SPEC: spec})
+
+
+def listed(name: str) -> Any:
+    """Return a dataclass field that is a parameter of the table `control.parameters`.
+
+    A default that depends on the robot is NaN, which `Declared` takes from its `defaults`, or an
+    empty list.
+    """
+    one = PARAMETERS[name]
+    default = one.default
+    if default is None:
+        default = math.nan if one.type == "double" else ()
+    return parameter(
+        default,
+        one.description,
+        low=one.low,
+        high=one.high,
+        one_of=one.choices,
+        length=one.length if default else None,
+        read_only="nodes" in one.fixed,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,10 +243,14 @@ class Declared(Generic[P]):
         }
         self._check = check
         self._changed = changed
-        given = {}
-        for field_name, item in self._fields.values():
-            default = getattr(defaults, field_name) if defaults is not None else item.default
-            given[field_name] = item.checked(_declare(node, item, default))
+        self._usual = {
+            field_name: item.default if defaults is None else getattr(defaults, field_name)
+            for field_name, item in self._fields.values()
+        }
+        given = {
+            field_name: item.checked(_declare(node, item, self._usual[field_name]))
+            for field_name, item in self._fields.values()
+        }
         self.value: P = kind(**given)
         check(self.value)
         self._node = node
@@ -236,10 +262,14 @@ class Declared(Generic[P]):
             self._apply_early = True
 
     def close(self) -> None:
-        """Stop following the parameters; their values stay for the next declaration."""
+        """Stop following the parameters; values other than defaults stay for the next one."""
         self._node.remove_on_set_parameters_callback(self._validate)
         if not self._apply_early:
             self._node.remove_post_set_parameters_callback(self._apply)
+        for name, (field_name, item) in self._fields.items():
+            usual = getattr(self.value, field_name) == self._usual[field_name]
+            if usual and not item.spec.read_only:  # another robot has other defaults
+                self._node.undeclare_parameter(name)
 
     def _with(self, changes: Sequence[Parameter]) -> P:
         """The current values with some replaced."""

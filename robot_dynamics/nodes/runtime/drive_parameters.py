@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import Actuators, Friction
-from robot_dynamics.control.friction import DEFAULT_SLIP, DEFAULT_WIDTH
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.load_messages import LARGEST
-from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
@@ -23,18 +21,8 @@ from robot_dynamics.robot.urdf.transmissions import read_transmissions
 class ActuatorParameters:
     """Parameters of the efforts in a command: of joints, or of the actuators that drive them."""
 
-    actuator_space: bool = parameter(
-        False,
-        "Commands are efforts of actuators, in the places of the joints that they drive; false: "
-        "efforts of joints",
-        read_only=True,
-    )
-    actuator_coupling: tuple[float, ...] = parameter(
-        (),
-        "Movement of every actuator per rad or m of every joint, row by row (one per actuator, in "
-        "the order of joints); empty for the <transmission> elements of the URDF",
-        read_only=True,
-    )
+    actuator_space: bool = listed("actuator_space")
+    actuator_coupling: tuple[float, ...] = listed("actuator_coupling")
 
 
 def actuators_of(
@@ -69,91 +57,35 @@ def actuators_of(
 class RotorParameters:
     """Parameters of the motor of one joint."""
 
-    inertia: float = parameter(
-        0.0, "Inertia of motor and gears at the motor, kg m^2", low=0.0, high=LARGEST
-    )
-    ratio: float = parameter(
-        1.0,
-        "Turns of the motor per rad or m of the joint, rad/rad or rad/m",
-        low=-LARGEST,
-        high=LARGEST,
-    )
+    inertia: float = listed("rotor.inertia")
+    ratio: float = listed("rotor.ratio")
 
 
 @dataclass(frozen=True)
 class FrictionParameters:
     """Parameters of the friction of one joint, which replace those of the URDF."""
 
-    viscous: float = parameter(
-        -1.0,
-        "Viscous friction, N m s/rad or N s/m; negative for that of the URDF",
-        low=-1.0,
-        high=LARGEST,
-    )
-    coulomb: float = parameter(
-        -1.0, "Sliding friction, N m or N; negative for that of the URDF", low=-1.0, high=LARGEST
-    )
-    stiction: float = parameter(
-        0.0,
-        "Excess of friction near rest over sliding friction, N m or N; negative, down to -coulomb, "
-        "where friction bends as it rises",
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    stribeck: float = parameter(
-        DEFAULT_WIDTH,
-        "Speed at which the stiction has fallen to 1/e, rad/s or m/s",
-        low=1e-6,
-        high=LARGEST,
-    )
-    load: float = parameter(
-        0.0, "Sliding friction per effort that the joint transmits to the links", low=0.0, high=0.9
-    )
-    offset: float = parameter(
-        0.0, "Constant effort at all speeds, N m or N", low=-LARGEST, high=LARGEST
-    )
-    width: float = parameter(
-        0.0, "friction_width of this joint, rad/s or m/s; 0 for the common one", low=0.0, high=10.0
-    )
-    memory: float = parameter(
-        0.0, "Part of dry friction that remembers the way of the joint", low=0.0, high=1.0
-    )
-    slip: float = parameter(
-        DEFAULT_SLIP,
-        "Way on which the part with memory builds up, rad or m",
-        low=1e-9,
-        high=10.0,
-    )
-    slip_ratio: float = parameter(
-        1.0, "Ratio of the slip distances of neighbouring elements", low=1.0, high=100.0
-    )
-    elastic: float = parameter(
-        1.0, "Part of dry friction up to which an element is a spring", low=0.0, high=1.0
-    )
+    viscous: float = listed("friction.viscous")
+    coulomb: float = listed("friction.coulomb")
+    stiction: float = listed("friction.stiction")
+    stribeck: float = listed("friction.stribeck")
+    load: float = listed("friction.load")
+    offset: float = listed("friction.offset")
+    width: float = listed("friction.width")
+    memory: float = listed("friction.memory")
+    slip: float = listed("friction.slip")
+    slip_ratio: float = listed("friction.slip_ratio")
+    elastic: float = listed("friction.elastic")
 
 
 @dataclass(frozen=True)
 class BandParameters:
     """95 % band of the efforts of one joint, as `identify` writes it."""
 
-    moving: float = parameter(
-        0.0,
-        "Half-width while moving slowly, N m or N; 0 for that of limits.<joint>.external_effort",
-        low=0.0,
-        high=LARGEST,
-    )
-    per_speed: float = parameter(
-        0.0, "Growth of the half-width with speed, N m s/rad or N s/m", low=0.0, high=LARGEST
-    )
-    slow: float = parameter(
-        0.0, "Half-width while reversing or at rest, N m or N", low=0.0, high=LARGEST
-    )
-    slow_speed: float = parameter(
-        0.0,
-        "Speed below which the joint reverses or rests, rad/s or m/s",
-        low=0.0,
-        high=LARGEST,
-    )
+    moving: float = listed("bands.moving")
+    per_speed: float = listed("bands.per_speed")
+    slow: float = listed("bands.slow")
+    slow_speed: float = listed("bands.slow_speed")
 
 
 class DriveParameters:
@@ -171,14 +103,20 @@ class DriveParameters:
         friction_changed: Callable[[], object],
         rotors_changed: Callable[[], object],
     ) -> None:
+        self._robot, urdf = node.robot, Friction.of(node.robot)
         joints = node.robot.joint_names
         self._rotors = [
             node.group(RotorParameters, f"rotor.{name}", changed=lambda _: rotors_changed())
             for name in joints
         ]
         self._frictions = [
-            node.group(FrictionParameters, f"friction.{name}", changed=lambda _: friction_changed())
-            for name in joints
+            node.group(
+                FrictionParameters,
+                f"friction.{name}",
+                defaults=FrictionParameters(float(urdf.viscous[i]), float(urdf.coulomb[i])),
+                changed=lambda _: friction_changed(),
+            )
+            for i, name in enumerate(joints)
         ]
 
     @property
@@ -187,16 +125,11 @@ class DriveParameters:
         return np.array([r.value.inertia * r.value.ratio**2 for r in self._rotors])
 
     def friction(self, robot: Robot) -> Friction:
-        """Return the friction of the parameters, with unset values from the robot."""
-        urdf, given = Friction.of(robot), [declared.value for declared in self._frictions]
-        viscous, coulomb = (
-            np.array([getattr(v, k) for v in given]) for k in ("viscous", "coulomb")
-        )
-        sliding = np.where(coulomb < 0.0, urdf.coulomb, coulomb)
-        rest = {
-            field.name: np.array([getattr(v, field.name) for v in given])
-            for field in fields(Friction)
-            if field.name not in ("viscous", "coulomb")
-        }
-        rest["stiction"] = np.maximum(rest["stiction"], -sliding)
-        return Friction(np.where(viscous < 0.0, urdf.viscous, viscous), sliding, **rest)
+        """Return the friction of the parameters, with that of the robot where they are defaults."""
+        given = [declared.value for declared in self._frictions]
+        rows = {f.name: np.array([getattr(v, f.name) for v in given]) for f in fields(Friction)}
+        for name in ("viscous", "coulomb"):
+            before, now = (getattr(Friction.of(one), name) for one in (self._robot, robot))
+            rows[name] = np.where(rows[name] == before, now, rows[name])
+        rows["stiction"] = np.maximum(rows["stiction"], -rows["coulomb"])
+        return Friction(**rows)

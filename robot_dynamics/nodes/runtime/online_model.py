@@ -18,22 +18,19 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control import Load, Model
-from robot_dynamics.control.collision import Collision
 from robot_dynamics.control.load import check_load
 from robot_dynamics.control.transitions import LowPass
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import (
-    LARGEST,
     body_from_msg,
     check_gravity,
     gravity_from_msg,
     inertia_matrix,
 )
-from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
+from robot_dynamics.nodes.ros.node_parameters import Declared, listed
 from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.base_input import BaseInput
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
@@ -53,64 +50,18 @@ IMU_TIMEOUT_S = 1.0
 class ModelParameters(LoopParameters):
     """Parameters of nodes that use a model of the arm."""
 
-    formulation: str = parameter(
-        DEFAULT_FORMULATION,
-        "Equations that the kernels are compiled from",
-        one_of=FORMULATIONS,
-        read_only=True,
-    )
-    compensate_gravity: bool = parameter(
-        True, "Compensate gravity; false for arms that do so themselves"
-    )
-    compensate_friction: bool = parameter(
-        True, "Add the friction of the URDF at the desired velocity"
-    )
-    compensate_rotor_inertia: bool = parameter(
-        True, "Add the effort that accelerates the rotors, rotor.<joint>.inertia"
-    )
-    friction_width: float = parameter(
-        0.01,
-        "Speed at which compensated Coulomb friction reaches 76 %, rad/s or m/s",
-        low=1e-6,
-        high=10.0,
-    )
-    gravity: tuple[float, ...] = parameter(
-        (),
-        "Gravitational acceleration in axes of the root link, m/s^2; empty for that of the robot",
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    gravity_from_imu: bool = parameter(
-        False, "Take gravity from the topic imu, whose frame must be fixed to the root link"
-    )
-    imu_filter: float = parameter(
-        0.5, "Time constant of the low-pass on the topic imu, s", low=1e-3, high=60.0
-    )
-    load_ramp: float = parameter(
-        0.5, "Duration of the ramp to another payload or gravity, s", low=0.0, high=60.0
-    )
-    base_motion: str = parameter(
-        "none",
-        "Motion of the base: from the topic imu (sensor_msgs/Imu, in a frame fixed to the root "
-        "link), from odom (nav_msgs/Odometry of the root link), or none",
-        one_of=("none", "imu", "odom"),
-        read_only=True,
-    )
-    base_filter: float = parameter(
-        0.01,
-        "Time constant of the low-pass on the motion of the base, s",
-        low=1e-4,
-        high=10.0,
-        read_only=True,
-    )
-    base_timeout: float = parameter(
-        0.2,
-        "Time without a message after which the base counts as still, under gravity in the last "
-        "known direction, s",
-        low=1e-3,
-        high=60.0,
-        read_only=True,
-    )
+    formulation: str = listed("formulation")
+    compensate_gravity: bool = listed("compensate_gravity")
+    compensate_friction: bool = listed("compensate_friction")
+    compensate_rotor_inertia: bool = listed("compensate_rotor_inertia")
+    friction_width: float = listed("friction_width")
+    gravity: tuple[float, ...] = listed("gravity")
+    gravity_from_imu: bool = listed("gravity_from_imu")
+    imu_filter: float = listed("imu_filter")
+    load_ramp: float = listed("load_ramp")
+    base_motion: str = listed("base_motion")
+    base_filter: float = listed("base_filter")
+    base_timeout: float = listed("base_timeout")
 
 
 def check_model(value: ModelParameters) -> None:
@@ -134,30 +85,17 @@ def check_model(value: ModelParameters) -> None:
 class ObserverParameters:
     """Parameters of the observer of external efforts; see `control.collision`."""
 
-    gain: float = parameter(
-        Collision.gain,
-        "Reciprocal of the time constant of external efforts, 1/s",
-        low=1.0,
-        high=1000.0,
-    )
+    gain: float = listed("collision.gain")
 
 
 @dataclass(frozen=True)
 class PayloadParameters:
     """Payload at the endpoint; set together with `set_parameters_atomically`."""
 
-    mass: float = parameter(0.0, "Mass, kg", low=0.0, high=LARGEST)
-    com: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Centre of mass in frame, m", length=3, low=-LARGEST, high=LARGEST
-    )
-    inertia: tuple[float, ...] = parameter(
-        (0.0,) * 6,
-        "Inertia about the centre of mass in axes of frame: xx, xy, xz, yy, yz, zz, kg m^2",
-        length=6,
-        low=-LARGEST,
-        high=LARGEST,
-    )
-    frame: str = parameter("", "Link or frame of com and inertia; empty for the only tip")
+    mass: float = listed("payload.mass")
+    com: tuple[float, ...] = listed("payload.com")
+    inertia: tuple[float, ...] = listed("payload.inertia")
+    frame: str = listed("payload.frame")
 
 
 class OnlineModel:

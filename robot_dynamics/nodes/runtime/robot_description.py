@@ -12,7 +12,7 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.node_parameters import listed, parameter
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import check_physical
@@ -60,20 +60,8 @@ class RobotParameters:
 class JointLimitParameters:
     """Limits of one joint for all that a node plans, checks and commands."""
 
-    velocity: float = parameter(
-        0.0,
-        "Velocity limit of the joint, rad/s or m/s; 0 for that of the URDF",
-        low=0.0,
-        high=1e9,
-        read_only=True,
-    )
-    effort: float = parameter(
-        0.0,
-        "Effort limit of the joint, N m or N; 0 for that of the URDF",
-        low=0.0,
-        high=1e9,
-        read_only=True,
-    )
+    velocity: float = listed("limits.velocity")
+    effort: float = listed("limits.effort")
 
 
 class RobotDescription:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.load_messages import LARGEST, check_gravity
-from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.node_parameters import listed, parameter
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.simulation import Imperfections
@@ -101,12 +101,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     mass_seed: int = parameter(0, "Seed of the mass errors", low=0, high=2**31 - 1)
     joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
-    gravity: tuple[float, ...] = parameter(
-        (),
-        "Gravitational acceleration in axes of the root link, m/s^2; empty for that of the robot",
-        low=-LARGEST,
-        high=LARGEST,
-    )
+    gravity: tuple[float, ...] = listed("gravity")
 
     base_motion: str = parameter(
         "",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import minimum
-from robot_dynamics.control.fields import SCALAR, Layout
+from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.logic import any_of, both, chosen, equal, less, negated
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.targets import TARGET_SETTINGS
@@ -19,32 +19,12 @@ from robot_dynamics.control.task_settings import (
     FREE,
     MOTION,
     SMOOTHING,
-    ForceFeedback,
     HandMobility,
     TaskSettings,
 )
 from robot_dynamics.control.task_space import TaskNumbers
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.kinematics.selection import SELECTION_AXES
-
-HAND_PARAMETERS: Mapping[str, tuple[tuple[int | str, ...], str, tuple[str, ...]]] = {
-    "task.axes": (SCALAR, "axes of stiffness, errors and directions", SELECTION_AXES),
-    "task.damping_ratio": (SCALAR, "damping ratio in every direction", ()),
-    "task.largest_error": ((6,), "errors that count at most, m and rad", ()),
-    "task.controlled": ((6,), "what is controlled in a direction", CONTROLLED),
-    "task.free_axis": ((3,), "axis about which the hand may turn; zeros for none", ()),
-    "task.posture_frequency": (SCALAR, "frequency of the posture, rad/s", ()),
-    "task.settling": (SCALAR, "rate at which motion in the null space dies out, 1/s", ()),
-    "task.speed": ((2,), "largest speeds of the target, m/s and rad/s", ()),
-    "task.acceleration": ((2,), "largest accelerations of the target", ()),
-    "task.force_feedback": (SCALAR, "correct the force by measurements", ("false", "true")),
-    "task.force_proportional": (SCALAR, "gain on the error of the force", ()),
-    "task.force_integral": (SCALAR, "rate at which an error of the force disappears", ()),
-    "task.force_largest": ((2,), "largest correction, N and N m", ()),
-    "task.force_timeout": (SCALAR, "age at which measurements count no more, s", ()),
-}
-"""Shape, meaning and choices of the parameters of the end effector, by name."""
 
 ByRate = Callable[[Any, dict[float, Any]], Any]
 
@@ -81,24 +61,8 @@ class HandConfiguration:
         self._usual = usual
 
     def defaults(self) -> dict[str, Any]:
-        """Return the default parameters."""
-        usual, force = self._usual, ForceFeedback()
-        return {
-            "task.axes": SELECTION_AXES.index(usual.axes),
-            "task.damping_ratio": usual.damping_ratio,
-            "task.largest_error": usual.largest_error,
-            "task.controlled": [CONTROLLED.index(word) for word in self._controlled],
-            "task.free_axis": usual.free_axis,
-            "task.posture_frequency": usual.posture_frequency,
-            "task.settling": usual.settling,
-            "task.speed": usual.speed,
-            "task.acceleration": usual.acceleration,
-            "task.force_feedback": 0.0,
-            "task.force_proportional": force.proportional,
-            "task.force_integral": force.integral,
-            "task.force_largest": force.largest,
-            "task.force_timeout": force.timeout,
-        }
+        """Return the default parameters that depend on the robot."""
+        return {"task.controlled": [CONTROLLED.index(word) for word in self._controlled]}
 
     def settings(self, x: Any, rate: Any) -> dict[str, Any]:
         """Return the settings, by the names of `TARGET_SETTINGS`."""

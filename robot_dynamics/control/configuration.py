@@ -7,25 +7,21 @@ filled in, and configure the same settings again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.collision import (
-    REACTIONS,
-    REPORT,
-    Collision,
     default_thresholds,
     unidentified_rows,
 )
-from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field, Layout
-from robot_dynamics.control.friction import ELEMENTS, FrictionRows
+from robot_dynamics.control.fields import SCALAR, Facts, Field, Layout
+from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.laws import ALL_MODES, IN_TASK_SPACE
+from robot_dynamics.control.laws import IN_TASK_SPACE
 from robot_dynamics.control.limits import (
     NEAR,
     default_effort_rates,
@@ -45,6 +41,8 @@ from robot_dynamics.control.logic import (
     negated,
 )
 from robot_dynamics.control.model import Model
+from robot_dynamics.control.parameters import LARGEST, LARGEST_GRAVITY, OF_SETTINGS
+from robot_dynamics.control.refusals import REFUSAL, Refusal
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.settings import (
     GRAVITY,
@@ -53,15 +51,13 @@ from robot_dynamics.control.settings import (
     ZERO_EFFORT,
     Settings,
 )
-from robot_dynamics.control.status import Sentence
+from robot_dynamics.control.task_configuration import HandConfiguration
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.export.hand_configuration import HAND_PARAMETERS, HandConfiguration
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.identification import Drives
 from robot_dynamics.spatial import UPPER, Inertia
 from robot_dynamics.trajectory.motions import middle_pose, sample_poses
 
-UNLIMITED = 1e12
+UNLIMITED = LARGEST
 """Limit that no robot reaches, in SI units; the equations have no infinite constants."""
 
 RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
@@ -76,170 +72,12 @@ LONGEST_CYCLE = 5.0
 HEAVY, LONG = 2000.0, 20.0
 """Mass, kg, and lengths, m, of a payload beyond which they are in other units."""
 
-LARGEST_GRAVITY = 30.0
-"""Largest gravity, m/s^2: more than on Jupiter."""
-
 ROUND_OFF = 1e-5
 """Relative round-off of moments of inertia, of which files print six digits."""
 
 
 SIZE_OF_LOAD = sum(LOADS.values())
 """Numbers of payload, gravity and wrench."""
-
-
-class Parameter(NamedTuple):
-    """A parameter as numbers.
-
-    Args:
-        shape: Its shape.
-        about: Meaning and unit.
-        choices: Words for the numbers 0, 1, ...; empty for numbers.
-    """
-
-    shape: tuple[int | str, ...]
-    about: str
-    choices: tuple[str, ...] = ()
-
-
-SWITCH = ("false", "true")
-
-PARAMETERS: Mapping[str, Parameter] = {
-    "rate": Parameter(SCALAR, "update rate, Hz"),
-    "mode": Parameter(SCALAR, "control law", tuple(ALL_MODES)),
-    "fade": Parameter(SCALAR, "time to fade to another mode or other gains, s"),
-    "settle": Parameter(SCALAR, "time to hold before references are followed, s"),
-    "join": Parameter(SCALAR, "least time to join references, s"),
-    "reference_timeout": Parameter(SCALAR, "age at which references are stale, s"),
-    "state_timeout": Parameter(SCALAR, "age at which states are stale, s"),
-    "blind_time": Parameter(SCALAR, "time without states until commands end, s"),
-    "load_ramp": Parameter(SCALAR, "time to another load, s"),
-    "resume_by_itself": Parameter(SCALAR, "follow again when messages return", SWITCH),
-    "on_reference_timeout": Parameter(SCALAR, "when references stop", ON_REFERENCE_TIMEOUT),
-    "on_state_timeout": Parameter(SCALAR, "when states stop", ON_STATE_TIMEOUT),
-    "compensate_gravity": Parameter(SCALAR, "compensate gravity", SWITCH),
-    "compensate_friction": Parameter(SCALAR, "compensate friction", SWITCH),
-    "compensate_rotor_inertia": Parameter(SCALAR, "accelerate the rotors", SWITCH),
-    "friction_width": Parameter(SCALAR, "speed of the crossing of friction, rad/s or m/s"),
-    "gravity": Parameter((3,), "gravity in axes of the root link, m/s^2"),
-    "payload.mass": Parameter(SCALAR, "mass of the payload, kg"),
-    "payload.com": Parameter((3,), "centre of mass in the frame of payloads, m"),
-    "payload.inertia": Parameter((6,), "inertia about it: xx, xy, xz, yy, yz, zz, kg m^2"),
-    "collision.reaction": Parameter(SCALAR, "reaction to a contact", REACTIONS),
-    "collision.gain": Parameter(SCALAR, "gain of the observer, 1/s"),
-    "collision.time": Parameter(SCALAR, "time beyond a threshold that counts, s"),
-    "gains.p": Parameter(VECTOR, "gain on the position error, N m/rad or N/m"),
-    "gains.d": Parameter(VECTOR, "gain on the velocity error, N m s/rad or N s/m"),
-    "gains.i": Parameter(VECTOR, "gain on its integral, N m/(rad s) or N/(m s)"),
-    "gains.i_clamp_max": Parameter(VECTOR, "largest integral part, N m or N; 0 for any"),
-    "limits.effort": Parameter(VECTOR, "effort limit, N m or N"),
-    "limits.velocity": Parameter(VECTOR, "speed above which motion is braked, rad/s or m/s"),
-    "limits.effort_rate": Parameter(VECTOR, "change of effort, N m/s or N/s; 0 for any"),
-    "limits.tracking_error": Parameter(VECTOR, "error that stops, rad or m; 0 for none"),
-    "limits.soft_margin": Parameter(VECTOR, "width of the soft zones, rad or m; 0 for none"),
-    "limits.external_effort": Parameter(VECTOR, "effort of a contact, N m or N; 0 for none"),
-    **{
-        f"friction.{name}": Parameter(VECTOR, f"`{name}` of `Friction`")
-        for name in FrictionRows._fields
-    },
-    **{name: Parameter(*one) for name, one in HAND_PARAMETERS.items()},
-    "rotor.inertia": Parameter(VECTOR, "inertia of motor and gears at the motor, kg m^2"),
-    "rotor.ratio": Parameter(VECTOR, "turns of the motor per rad or m of the joint"),
-}
-"""Parameters by name; those of a joint have its name behind the first word."""
-
-NONE_REFUSED = "none"
-
-REFUSALS: Mapping[str, Sentence] = {
-    NONE_REFUSED: Sentence("", ("", ""), ""),
-    "effort_beyond_urdf": Sentence(
-        "limits.{joint}.effort of {value} is beyond the limit of the URDF, {limit}",
-        ("effort", "effort"),
-        "give less",
-    ),
-    "velocity_beyond_urdf": Sentence(
-        "limits.{joint}.velocity of {value} is beyond the limit of the URDF, {limit}",
-        ("velocity", "velocity"),
-        "give less",
-    ),
-    "unstable_p": Sentence(
-        "gains.{joint}: p of {value} makes the joint unstable at this update rate",
-        ("", ""),
-        "keep it below {limit}",
-    ),
-    "unstable_i": Sentence(
-        "gains.{joint}: i of {value} makes the joint unstable",
-        ("", ""),
-        "keep it below p d / inertia = {limit}",
-    ),
-    "gravity": Sentence("gravity is {value}", ("m/s^2", "m/s^2"), "give {limit} at most"),
-    "no_endpoint": Sentence(
-        "payload of {value}: the model has no frame of payloads",
-        ("kg", ""),
-        "export it with --payload-frame",
-    ),
-    "payload_in_grams": Sentence("payload: weighs {value}", ("kg", "kg"), "is the mass in grams?"),
-    "payload_in_millimetres": Sentence(
-        "payload: mass centre is {value} from the frame",
-        ("m", "m"),
-        "are the lengths in millimetres?",
-    ),
-    "payload_without_mass": Sentence(
-        "payload: has rotational inertia but no mass", ("", ""), "give both, or neither"
-    ),
-    "payload_too_large": Sentence(
-        "payload: moments of inertia are too large for its mass", ("", ""), "are they in kg mm^2?"
-    ),
-    "payload_indefinite": Sentence(
-        "payload: inertia is not positive definite (smallest eigenvalue {value})",
-        ("kg m^2", ""),
-        "check payload.inertia: xx, xy, xz, yy, yz, zz",
-    ),
-    "payload_triangle": Sentence(
-        "payload: inertia breaks the triangle inequality: the largest principal moment {value} "
-        "exceeds the sum of the others, {limit}",
-        ("kg m^2", "kg m^2"),
-        "check payload.inertia: xx, xy, xz, yy, yz, zz",
-    ),
-    "no_hand": Sentence(
-        "modes in task space need an end effector, which the model has none of",
-        ("", ""),
-        "export it with --frame",
-    ),
-    "force_oscillates": Sentence(
-        "task.force_integral + 0.5 task.force_proportional is {value}, with which a stiff contact "
-        "oscillates",
-        ("", ""),
-        "keep it below {limit}",
-    ),
-    "force_undamped": Sentence(
-        "task.damping_ratio is zero, but feedback in directions of force needs damping",
-        ("", ""),
-        "give it above zero",
-    ),
-    **{
-        f"task_{name}": Sentence(f"task.{name} is not positive", ("", ""), "give positive numbers")
-        for name in ("largest_error", "speed", "acceleration", "force_largest")
-    },
-    "heavy_wrench": Sentence(
-        "with gravity it takes {value} of joint '{joint}', whose limit is {limit}",
-        ("effort", "effort"),
-        "give less",
-    ),
-    "heavy_load": Sentence(
-        "joint '{joint}' would need {value} here, beyond its limit of {limit}",
-        ("effort", "effort"),
-        "give a lighter load, or move to another pose first",
-    ),
-}
-"""Why parameters or a load are refused, in the order of their numbers; 0 for none."""
-
-REFUSAL: Mapping[str, Field] = {
-    "refused": Field(SCALAR, "number of the refusal, 0 for none"),
-    "joint": Field(SCALAR, "the joint, or -1", -1.0),
-    "value": Field(SCALAR, "the value"),
-    "limit": Field(SCALAR, "its limit"),
-}
-"""Results of a check."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +89,8 @@ class Defaults:
         endpoint: Frame of payloads, or None.
         hand: End effector of the modes in task space, or None.
         payload: Carried from the start, in that frame.
-        drives: Friction and rotors.
+        friction: Friction of the joints.
+        rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg.
         bandwidth: Natural frequency under the default gains, rad/s.
     """
 
@@ -259,7 +98,8 @@ class Defaults:
     endpoint: str | None
     hand: str | None
     payload: Inertia | None
-    drives: Drives
+    friction: Friction
+    rotor_inertia: Array
     bandwidth: float
 
     def models(self) -> dict[float, Model]:
@@ -300,7 +140,9 @@ class Configuration:
     def __init__(self, defaults: Defaults, settings: Layout) -> None:
         robot = defaults.dynamics.robot
         self.n, self.settings = robot.dof, settings
-        named = {name: Field(one.shape, one.about, np.nan) for name, one in PARAMETERS.items()}
+        named = {"rate": Field(SCALAR, "update rate, Hz", np.nan)} | {
+            name: Field(one.shape, one.description, np.nan) for name, one in OF_SETTINGS.items()
+        }
         self.parameters, self.refusal = Layout(named, self.n), Layout(REFUSAL, self.n)
         self._of = defaults
         self._models = defaults.models()
@@ -345,54 +187,41 @@ class Configuration:
 
     def _filled(self, given: Any, rate: Any) -> dict[str, Any]:
         """Return the parameters with their defaults in place of NaN."""
-        robot, usual = self._of.dynamics.robot, Settings()
-        models = self._models
-        numbers: dict[str, Any] = {name: getattr(usual, name) for name in TIMES}
-        words = {
-            "mode": usual.mode,
-            "on_reference_timeout": usual.on_reference_timeout,
-            "on_state_timeout": usual.on_state_timeout,
-            "collision.reaction": REPORT,
+        robot, models = self._of.dynamics.robot, self._models
+        numbers: dict[str, Any] = {
+            name: one.number(one.default)
+            for name, one in OF_SETTINGS.items()
+            if one.default is not None
         }
-        numbers |= {name: PARAMETERS[name].choices.index(word) for name, word in words.items()}
-        drives, payload = self._of.drives, self._of.payload or Inertia.zero()
-        n = self.n
+        payload = self._of.payload or Inertia.zero()
         numbers |= {
             "rate": rate,
-            "load_ramp": 0.5,
-            "resume_by_itself": 1.0,
-            "compensate_gravity": 1.0,
-            "compensate_friction": 1.0,
-            "compensate_rotor_inertia": 1.0,
-            "friction_width": Model.friction_width,
             "gravity": np.asarray(robot.gravity),
             "payload.mass": payload.mass,
             "payload.com": payload.com if payload.mass else np.zeros(3),
             "payload.inertia": payload.about_com[UPPER] if payload.mass else np.zeros(6),
-            "collision.gain": Collision.gain,
-            "collision.time": Collision.time,
             "gains.p": self._by_rate(rate, {r: m.gains.kp for r, m in models.items()}),
             "gains.d": self._by_rate(rate, {r: m.gains.kd for r, m in models.items()}),
-            "gains.i": np.zeros(n),
-            "gains.i_clamp_max": np.zeros(n),
             "limits.effort": finite(effort_limits(robot)),
             "limits.velocity": finite(velocity_limits(robot)),
             "limits.effort_rate": none_as_zero(
                 default_effort_rates(robot, self._of.bandwidth, DEFAULT_DAMPING_RATIO)
             ),
             "limits.tracking_error": none_as_zero(default_tracking_errors(robot)),
-            "limits.soft_margin": np.zeros(n),
             "limits.external_effort": none_as_zero(default_thresholds(robot)),
-            "rotor.inertia": np.broadcast_to(drives.rotor_inertia, n),
-            "rotor.ratio": np.ones(n),
+            "rotor.inertia": self._of.rotor_inertia,
             **self._hand.defaults(),
         }
         for name in FrictionRows._fields:
-            numbers[f"friction.{name}"] = np.broadcast_to(getattr(drives.friction, name), n)
-        return {
-            name: chosen(less(abs(getattr(given, name)), HUGE), getattr(given, name), numbers[name])
-            for name in self.parameters
-        }
+            numbers[f"friction.{name}"] = getattr(self._of.friction, name)
+        found = {}
+        for name in self.parameters:
+            value = getattr(given, name)
+            usual = np.broadcast_to(numbers[name], np.shape(value))
+            found[name] = chosen(less(abs(value), HUGE), value, usual)
+        for name in ("limits.effort", "limits.velocity"):
+            found[name] = chosen(less(0.0, found[name]), found[name], numbers[name])
+        return found
 
     # -- settings ---------------------------------------------------------------------------
 
@@ -475,7 +304,7 @@ class Configuration:
         rows = FrictionRows(
             *(row if name == "stribeck" else on * row for name, row in rows._asdict().items())
         )
-        slip, elastic = self._of.drives.friction.elements
+        slip, elastic = self._of.friction.elements
         width = chosen(less(0.0, rows.width), rows.width, x.friction_width + 0.0 * rows.width)
         threshold = zero_as_none(getattr(x, "limits.external_effort"))
         return {
@@ -503,14 +332,7 @@ class Configuration:
 
     def _refusal(self, x: Any, rate: Any, body: dict[str, Any]) -> dict[str, Any]:
         """Return the first reason to refuse the parameters."""
-        found: dict[str, Any] = dict.fromkeys(REFUSAL, 0.0) | {"joint": -1.0}
-
-        def refuse(name: str, happens: Any, value: Any, limit: Any, joint: float = -1.0) -> None:
-            takes = both(happens, equal(found["refused"], 0.0))
-            number = float(list(REFUSALS).index(name))
-            new = {"refused": number, "joint": joint, "value": value, "limit": limit}
-            found.update({key: chosen(takes, new[key], found[key]) for key in found})
-
+        refuse = Refusal()
         robot = self._of.dynamics.robot
         for quantity, found_limits in (("effort", effort_limits), ("velocity", velocity_limits)):
             asked, limits = getattr(x, f"limits.{quantity}"), finite(found_limits(robot))
@@ -519,7 +341,7 @@ class Configuration:
         self._refuse_gains(x, rate, refuse)
         self._refuse_load(x, body, refuse)
         self._hand.refuse(x, among(x.mode, IN_TASK_SPACE), refuse)
-        return found
+        return refuse.found
 
     def _refuse_gains(self, x: Any, rate: Any, refuse: Any) -> None:
         """Refuse gains with which a joint alone is unstable."""
@@ -576,8 +398,8 @@ def finite(values: Array) -> Array:
 
 
 def none_as_zero(values: Array) -> Array:
-    """Return limits with 0 where there is none."""
-    return np.where(np.isfinite(values), values, 0.0)
+    """Return limits with 0 where there is none, or one beyond all that a parameter accepts."""
+    return np.where(values <= LARGEST, values, 0.0)
 
 
 def zero_as_none(values: Any) -> Any:
@@ -608,38 +430,3 @@ def principal_moments(m: Array) -> tuple[Any, Any, Any]:
     least, most = np.cos(angle + third), np.cos(angle)
     middle = -least - most
     return tuple(mean + 2.0 * size * x for x in (least, middle, most))
-
-
-def check_load(added: Array, present: Array, effort: Array) -> dict[str, Any]:
-    """Refuse a load that takes more effort than a joint has, and more than the one before.
-
-    Args:
-        added: Efforts at rest with the new load, shape (n,), N m or N.
-        present: The same with the present load.
-        effort: Effort limits, shape (n,), N m or N.
-    """
-    return _worst("heavy_load", added, effort, less(abs(present), abs(added)))
-
-
-def check_wrench(tau: Array, effort: Array) -> dict[str, Any]:
-    """Refuse a wrench that takes more effort than a joint has.
-
-    Args:
-        tau: Efforts at rest with the wrench, shape (n,), N m or N.
-        effort: Effort limits, shape (n,), N m or N.
-    """
-    return _worst("heavy_wrench", tau, effort, np.ones(len(tau)))
-
-
-def _worst(refusal: str, tau: Array, effort: Array, counts: Array) -> dict[str, Any]:
-    """Return the refusal of the joint farthest beyond its limit, among those that count."""
-    found: dict[str, Any] = dict.fromkeys(REFUSAL, 0.0) | {"joint": -1.0}
-    worst: Any = 1.0
-    number = float(list(REFUSALS).index(refusal))
-    for i in range(len(tau)):
-        share = abs(tau[i]) / effort[i]
-        takes = both(counts[i], less(worst, share))
-        worst = chosen(takes, share, worst)
-        new = {"refused": number, "joint": float(i), "value": tau[i], "limit": effort[i]}
-        found = {key: chosen(takes, new[key], found[key]) for key in found}
-    return found

@@ -5,10 +5,9 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Measured
+from robot_dynamics.control.configuration import Defaults
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.sampling.tuning import gains_for
-from robot_dynamics.export.configuration import Defaults
-from robot_dynamics.identification import Drives
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import LawController, with_mass_scaled
 from robot_dynamics.simulation.compiled_plant import fastest_plant
@@ -28,8 +27,8 @@ def first(value, *others):
 
 def default_models(dynamics, bandwidth):
     n = dynamics.robot.dof
-    drives = Drives(Friction.none(n), np.zeros(n))
-    return Defaults(dynamics, None, None, None, drives, bandwidth).models()
+    drives = Friction.none(n), np.zeros(n)
+    return Defaults(dynamics, None, None, None, *drives, bandwidth).models()
 
 
 def arm_named(name):

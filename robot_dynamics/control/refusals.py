@@ -1,0 +1,128 @@
+"""Reasons to refuse parameters and loads: numbers, and a sentence for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robot_dynamics.control.fields import SCALAR, Field
+from robot_dynamics.control.logic import both, chosen, equal
+from robot_dynamics.control.status import Sentence
+
+NONE_REFUSED = "none"
+
+REFUSALS: Mapping[str, Sentence] = {
+    NONE_REFUSED: Sentence("", ("", ""), ""),
+    "effort_beyond_urdf": Sentence(
+        "limits.{joint}.effort of {value} is beyond the limit of the URDF, {limit}",
+        ("effort", "effort"),
+        "give less",
+    ),
+    "velocity_beyond_urdf": Sentence(
+        "limits.{joint}.velocity of {value} is beyond the limit of the URDF, {limit}",
+        ("velocity", "velocity"),
+        "give less",
+    ),
+    "unstable_p": Sentence(
+        "gains.{joint}: p of {value} makes the joint unstable at this update rate",
+        ("", ""),
+        "keep it below {limit}",
+    ),
+    "unstable_i": Sentence(
+        "gains.{joint}: i of {value} makes the joint unstable",
+        ("", ""),
+        "keep it below p d / inertia = {limit}",
+    ),
+    "gravity": Sentence("gravity is {value}", ("m/s^2", "m/s^2"), "give {limit} at most"),
+    "no_endpoint": Sentence(
+        "payload of {value}: the model has no frame of payloads",
+        ("kg", ""),
+        "export it with --payload-frame",
+    ),
+    "payload_in_grams": Sentence("payload: weighs {value}", ("kg", "kg"), "is the mass in grams?"),
+    "payload_in_millimetres": Sentence(
+        "payload: mass centre is {value} from the frame",
+        ("m", "m"),
+        "are the lengths in millimetres?",
+    ),
+    "payload_without_mass": Sentence(
+        "payload: has rotational inertia but no mass", ("", ""), "give both, or neither"
+    ),
+    "payload_too_large": Sentence(
+        "payload: moments of inertia are too large for its mass", ("", ""), "are they in kg mm^2?"
+    ),
+    "payload_indefinite": Sentence(
+        "payload: inertia is not positive definite (smallest eigenvalue {value})",
+        ("kg m^2", ""),
+        "check payload.inertia: xx, xy, xz, yy, yz, zz",
+    ),
+    "payload_triangle": Sentence(
+        "payload: inertia breaks the triangle inequality: the largest principal moment {value} "
+        "exceeds the sum of the others, {limit}",
+        ("kg m^2", "kg m^2"),
+        "check payload.inertia: xx, xy, xz, yy, yz, zz",
+    ),
+    "no_hand": Sentence(
+        "modes in task space need an end effector, which the model has none of",
+        ("", ""),
+        "export it with --frame",
+    ),
+    "force_oscillates": Sentence(
+        "task.force_integral + 0.5 task.force_proportional is {value}, with which a stiff contact "
+        "oscillates",
+        ("", ""),
+        "keep it below {limit}",
+    ),
+    "force_undamped": Sentence(
+        "task.damping_ratio is zero, but feedback in directions of force needs damping",
+        ("", ""),
+        "give it above zero",
+    ),
+    **{
+        f"task_{name}": Sentence(f"task.{name} is not positive", ("", ""), "give positive numbers")
+        for name in ("largest_error", "speed", "acceleration", "force_largest")
+    },
+    "heavy_wrench": Sentence(
+        "with gravity it takes {value} of joint '{joint}', whose limit is {limit}",
+        ("effort", "effort"),
+        "give less",
+    ),
+    "heavy_load": Sentence(
+        "joint '{joint}' would need {value} here, beyond its limit of {limit}",
+        ("effort", "effort"),
+        "give a lighter load, or move to another pose first",
+    ),
+}
+"""Why parameters or a load are refused, in the order of their numbers; 0 for none."""
+
+REFUSAL: Mapping[str, Field] = {
+    "refused": Field(SCALAR, "number of the refusal, 0 for none"),
+    "joint": Field(SCALAR, "the joint, or -1", -1.0),
+    "value": Field(SCALAR, "the value"),
+    "limit": Field(SCALAR, "its limit"),
+}
+"""Results of a check."""
+
+
+class Refusal:
+    """The first reason to refuse something; none at the beginning.
+
+    Attributes:
+        found: Results of a check by name, as in `REFUSAL`.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = dict.fromkeys(REFUSAL, 0.0) | {"joint": -1.0}
+
+    def replace(self, takes: Any, name: str, value: Any, limit: Any, joint: float = -1.0) -> None:
+        """Note a reason where a condition holds, in place of an earlier one."""
+        number = float(list(REFUSALS).index(name))
+        new = {"refused": number, "joint": joint, "value": value, "limit": limit}
+        self.found = {key: chosen(takes, new[key], old) for key, old in self.found.items()}
+
+    def __call__(
+        self, name: str, happens: Any, value: Any, limit: Any, joint: float = -1.0
+    ) -> None:
+        """Note a reason if it holds and is the first."""
+        takes = both(happens, equal(self.found["refused"], 0.0))
+        self.replace(takes, name, value, limit, joint)
