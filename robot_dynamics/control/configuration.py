@@ -19,7 +19,12 @@ from robot_dynamics.control.collision import (
 )
 from robot_dynamics.control.fields import SCALAR, Facts, Field, Layout
 from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
-from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
+from robot_dynamics.control.gains import (
+    DEFAULT_DAMPING_RATIO,
+    ideal_gains,
+    largest_integral_gain,
+    largest_position_gain,
+)
 from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.laws import IN_TASK_SPACE
 from robot_dynamics.control.limits import (
@@ -43,6 +48,7 @@ from robot_dynamics.control.logic import (
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.parameters import LARGEST, LARGEST_GRAVITY, OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSAL, Refusal
+from robot_dynamics.control.sampling.stability import limit_of_a_late_cycle
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.settings import (
     GRAVITY,
@@ -350,16 +356,20 @@ class Configuration:
         lag = 1.5 / rate  # half a period, and at the latest a cycle
         for k in range(self.n):
             judged = either(own[k], less(0.0, i[k]))
-            most_i = p[k] * d[k] / inertia[k]
-            refuse(
-                "unstable_i",
-                both(judged, less(0.0, i[k]), negated(less(i[k], most_i))),
-                i[k],
-                most_i,
-                k,
-            )
-            most_p = chosen(less(0.0, d[k]), d[k] / lag, inertia[k] / (lag * lag))
-            refuse("unstable_p", both(judged, less(most_p, p[k])), p[k], most_p, k)
+            damped = less(0.0, d[k])
+            ratio = p[k] / chosen(damped, d[k], 1.0)
+            most = {
+                "i": largest_integral_gain(p[k], d[k], inertia[k]),
+                "p": largest_position_gain(d[k], inertia[k], lag),
+                "d": inertia[k] * limit_of_a_late_cycle(ratio, rate),
+            }
+            unstable = {
+                "i": both(less(0.0, i[k]), negated(less(i[k], most["i"]))),
+                "p": less(most["p"], p[k]),
+                "d": both(damped, less(most["d"], d[k])),
+            }
+            for name, gain in (("i", i[k]), ("p", p[k]), ("d", d[k])):
+                refuse(f"unstable_{name}", both(judged, unstable[name]), gain, most[name], k)
 
     def _refuse_load(self, x: Any, body: dict[str, Any], refuse: Any) -> None:
         """Refuse gravity that is on no planet, and a physically impossible payload."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics.control.logic import chosen, less
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.trajectory.motions import middle_pose
@@ -77,18 +78,29 @@ def ideal_gains(
     return Gains(inertia * bandwidth**2, 2.0 * damping_ratio * bandwidth * inertia)
 
 
-def largest_integral_gain(inertia: Array, gains: Gains) -> Array:
-    """Return the ki above which a joint is unstable, shape (n,), N m/(rad s) or N/(m s).
+def largest_integral_gain(p: Any, d: Any, inertia: Any) -> Any:
+    """Return the ki above which a joint is unstable, N m/(rad s) or N/(m s).
 
     A joint of inertia M under PID obeys M s^3 + kd s^2 + kp s + ki = 0, whose
-    motions die out only if kp kd > M ki (Routh).
+    motions die out only if kp kd > M ki (Routh). Numbers or symbols.
 
     Args:
-        inertia: M of every joint, shape (n,), kg m^2 or kg, zero or more.
-        gains: kp and kd are used.
+        p: Gain on the position error, N m/rad or N/m.
+        d: Gain on the velocity error, N m s/rad or N s/m.
+        inertia: M, kg m^2 or kg, positive.
     """
-    unbounded = np.full_like(inertia, np.inf)
-    return np.divide(gains.kp * gains.kd, inertia, out=unbounded, where=inertia > 0.0)
+    return p * d / inertia
+
+
+def largest_position_gain(d: Any, inertia: Any, lag: float | Any) -> Any:
+    """Return the kp above which a joint is unstable, N m/rad or N/m; see `sampling.stability`.
+
+    Args:
+        d: Gain on the velocity error, N m s/rad or N s/m.
+        inertia: Of the joint, kg m^2 or kg.
+        lag: Half a period and the delay of the efforts, s.
+    """
+    return chosen(less(0.0, d), d / lag, inertia / (lag * lag))
 
 
 def feedback_rate(gains: Gains) -> Array:

@@ -42,15 +42,7 @@ def holding_effort(step: Step, q: Array, settings: Array, load: Array) -> Array:
 def check_load(
     step: Step, q: Array, settings: Array, before: Array, after: Array
 ) -> dict[str, Any]:
-    """Refuse a load that takes more effort than a joint has, and more than the one before.
-
-    Args:
-        step: The step of the robot.
-        q: Joint positions, shape (n,), rad or m.
-        settings: Settings of the step.
-        before: Present payload, gravity and wrench.
-        after: The new ones.
-    """
+    """Refuse a load that takes more effort than a joint has, and more than the one before."""
     present, limit = held(step, q, settings, before)
     added, _ = held(step, q, settings, after)
     return _worst("heavy_load", added, limit, less(abs(present), abs(added)))
@@ -59,15 +51,7 @@ def check_load(
 def check_wrench(
     step: Step, q: Array, settings: Array, load: Array, effort: Array
 ) -> dict[str, Any]:
-    """Refuse a wrench that takes more effort than a joint has.
-
-    Args:
-        step: The step of the robot.
-        q: Joint positions, shape (n,), rad or m.
-        settings: Settings of the step.
-        load: Present payload, gravity and wrench.
-        effort: Joint efforts of the wrench, shape (n,), N m or N.
-    """
+    """Refuse a wrench whose joint efforts, shape (n,), N m or N, are too much for a joint."""
     present, limit = held(step, q, settings, load)
     return _worst("heavy_wrench", present + effort, limit, np.ones(len(q)))
 

@@ -124,36 +124,32 @@ _TABLE = (
               "read when the controller is configured", users=(ROS2_CONTROL,)),
     Parameter("joints", "string_array", (), "Joints of the model, for a check",
               note="by default they are those of the model", fixed=BOTH, users=(ROS2_CONTROL,)),
-    Parameter("formulation", "string", DEFAULT_FORMULATION,
-              "Equations that the kernels are compiled from",
-              choices=tuple(FORMULATIONS), fixed=BOTH, users=(NODES,)),
+    Parameter("formulation", "string", DEFAULT_FORMULATION, "Equations that the kernels are "
+              "compiled from", choices=tuple(FORMULATIONS), fixed=BOTH, users=(NODES,)),
     Parameter("mode", "string", Settings.mode, "Control law", choices=tuple(ALL_MODES)),
-    Parameter("bandwidth", "double", DEFAULT_BANDWIDTH,
-              "Natural frequency of each joint under the default gains", "rad/s", 0.1, 1000.0,
-              fixed=BOTH, users=(NODES,)),
-    Parameter("damping_ratio", "double", DEFAULT_DAMPING_RATIO,
-              "Damping ratio of each joint under the default gains", "", 0.01, 10.0,
-              fixed=BOTH, users=(NODES,)),
-    Parameter("fade", "double", Settings.fade, "Time to fade to another mode or other gains",
-              "s", 0.0, 10.0),
-    Parameter("settle", "double", Settings.settle,
-              "Time to hold the measured position before following references, once states arrive "
-              "and commands are received", "s", 0.0, 60.0, "longer than the brakes take to open"),
-    Parameter("join", "double", Settings.join,
-              "Least time to join references away from the measured position, as after a stop",
-              "s", 1e-3, 60.0, "more if a joint would exceed a quarter of its speed limit"),
-    Parameter("reference_timeout", "double", Settings.reference_timeout,
-              "Age of the last reference at which the joints come to rest", "s", 1e-3, 3600.0),
-    Parameter("state_timeout", "double", Settings.state_timeout,
-              "Age of the last measured state at which feedback stops", "s", 1e-3, 3600.0),
-    Parameter("blind_time", "double", Settings.blind_time,
-              "Time without measured states, after state_timeout, at which commands end",
-              "s", 1e-3, 3600.0, "brakes that monitor the commands then close, and a controller of "
-              "ros2_control reports an error"),
-    Parameter("resume_by_itself", "bool", Settings.resume_by_itself,
-              "Follow again as soon as messages return; false: when ~/resume is called"),
-    Parameter("on_reference_timeout", "string", Settings.on_reference_timeout,
-              "Reaction when references stop: come to rest and hold, or only compensate gravity",
+    Parameter("bandwidth", "double", DEFAULT_BANDWIDTH, "Natural frequency of each joint under the "
+              "default gains", "rad/s", 0.1, 1000.0, fixed=BOTH, users=(NODES,)),
+    Parameter("damping_ratio", "double", DEFAULT_DAMPING_RATIO, "Damping ratio of each joint under "
+              "the default gains", "", 0.01, 10.0, fixed=BOTH, users=(NODES,)),
+    Parameter("fade", "double", Settings.fade, "Time to fade to another mode or other gains", "s",
+              0.0, 10.0),
+    Parameter("settle", "double", Settings.settle, "Time to hold the measured position before "
+              "following references, once states arrive and commands are received", "s", 0.0, 60.0,
+              "longer than the brakes take to open"),
+    Parameter("join", "double", Settings.join, "Least time to join references away from the "
+              "measured position, as after a stop", "s", 1e-3, 60.0, "more if a joint would exceed "
+              "a quarter of its speed limit"),
+    Parameter("reference_timeout", "double", Settings.reference_timeout, "Age of the last "
+              "reference at which the joints come to rest", "s", 1e-3, 3600.0),
+    Parameter("state_timeout", "double", Settings.state_timeout, "Age of the last measured state "
+              "at which feedback stops", "s", 1e-3, 3600.0),
+    Parameter("blind_time", "double", Settings.blind_time, "Time without measured states, after "
+              "state_timeout, at which commands end", "s", 1e-3, 3600.0, "brakes that monitor the "
+              "commands then close, and a controller of ros2_control reports an error"),
+    Parameter("resume_by_itself", "bool", Settings.resume_by_itself, "Follow again as soon as "
+              "messages return; false: when ~/resume is called"),
+    Parameter("on_reference_timeout", "string", Settings.on_reference_timeout, "Reaction when "
+              "references stop: come to rest and hold, or only compensate gravity",
               choices=ON_REFERENCE_TIMEOUT),
     Parameter("on_state_timeout", "string", Settings.on_state_timeout, "Reaction when states stop: "
               "come to rest and hold by the model, or fade the efforts to zero",
@@ -167,13 +163,13 @@ _TABLE = (
               "limit; false for a simulation", fixed=BOTH, users=(NODES,)),
     Parameter("on_deactivate", "string", HOLD, "Last command on deactivation, after coming to "
               "rest: the holding efforts, or zero", choices=(HOLD, ZERO_EFFORT), users=(NODES,)),
-    Parameter("compensate_gravity", "bool", True,
-              "Compensate gravity; false for arms that do so themselves"),
+    Parameter("compensate_gravity", "bool", True, "Compensate gravity; false for arms that do so "
+              "themselves"),
     Parameter("compensate_friction", "bool", True, "Add the friction at the desired velocity"),
-    Parameter("compensate_rotor_inertia", "bool", True,
-              "Add the effort that accelerates the rotors, rotor.<joint>.inertia"),
-    Parameter("friction_width", "double", DEFAULT_WIDTH,
-              "Speed at which compensated Coulomb friction reaches 76 %", MOVING, 1e-6, 10.0),
+    Parameter("compensate_rotor_inertia", "bool", True, "Add the effort that accelerates the "
+              "rotors, rotor.<joint>.inertia"),
+    Parameter("friction_width", "double", DEFAULT_WIDTH, "Speed at which compensated Coulomb "
+              "friction reaches 76 %", MOVING, 1e-6, 10.0),
     Parameter("gravity", "double_array", None, "Gravitational acceleration in axes of the root "
               "link", "m/s^2", -LARGEST_LOAD, LARGEST_LOAD, "empty for that of the robot",
               length=3),
@@ -189,22 +185,22 @@ _TABLE = (
     Parameter("base_filter", "double", 0.01, "Time constant of the low-pass on the motion of the "
               "base", "s", 1e-4, 10.0, fixed=BOTH, users=(NODES,)),
     Parameter("base_timeout", "double", 0.2, "Time without a message after which the base counts "
-              "as still, under gravity in the last known direction", "s", 1e-3, 60.0,
-              fixed=BOTH, users=(NODES,)),
+              "as still, under gravity in the last known direction", "s", 1e-3, 60.0, fixed=BOTH,
+              users=(NODES,)),
     Parameter("payload.mass", "double", 0.0, "Mass", "kg", 0.0, LARGEST_LOAD, of_model=True),
     Parameter("payload.com", "double_array", (0.0,) * 3, "Centre of mass in the frame of payloads",
               "m", -LARGEST_LOAD, LARGEST_LOAD, length=3, of_model=True),
     Parameter("payload.inertia", "double_array", (0.0,) * 6, "Inertia about the centre of mass in "
-              "axes of the frame of payloads: xx, xy, xz, yy, yz, zz", "kg m^2",
-              -LARGEST_LOAD, LARGEST_LOAD, length=6, of_model=True),
+              "axes of the frame of payloads: xx, xy, xz, yy, yz, zz", "kg m^2", -LARGEST_LOAD,
+              LARGEST_LOAD, length=6, of_model=True),
     Parameter("payload.frame", "string", "", "Frame of payloads, a link or frame; empty for the "
               "only tip", users=(NODES,)),
     Parameter("command_interfaces", "string_array", ("effort",), "Command interfaces of each "
-              "joint: [effort], or [position, effort]", choices=("position", "effort"),
-              fixed=BOTH, users=(ROS2_CONTROL,)),
+              "joint: [effort], or [position, effort]", choices=("position", "effort"), fixed=BOTH,
+              users=(ROS2_CONTROL,)),
     Parameter("reference_effort_interface", "bool", False, "Export reference interfaces "
-              "<joint>/effort, in place of the feedforward of the model",
-              fixed=BOTH, users=(ROS2_CONTROL,)),
+              "<joint>/effort, in place of the feedforward of the model", fixed=BOTH,
+              users=(ROS2_CONTROL,)),
     Parameter("actuator_space", "bool", False, "Command efforts of actuators, in the places of the "
               "joints that they drive; false: efforts of joints, as for hardware with "
               "transmissions of its own", fixed=BOTH),
@@ -238,45 +234,45 @@ _TABLE = (
     Parameter("task.axes", "string", TaskSettings.axes, "Axes of stiffness, errors and directions: "
               "of the root link, or of the hand's target (frame)", choices=SELECTION_AXES),
     Parameter("task.stiffness", "double_array", (), "Stiffness in x, y, z, rx, ry, rz, or all 36 "
-              "of a matrix row by row", "N/m, N and N m/rad", -LARGEST, LARGEST,
-              "empty for the natural frequency bandwidth in usual poses", users=(NODES,)),
-    Parameter("task.damping_ratio", "double", TaskSettings.damping_ratio,
-              "Damping ratio of the hand in every direction", "", 0.0, 10.0),
+              "of a matrix row by row", "N/m, N and N m/rad", -LARGEST, LARGEST, "empty for the "
+              "natural frequency bandwidth in usual poses", users=(NODES,)),
+    Parameter("task.damping_ratio", "double", TaskSettings.damping_ratio, "Damping ratio of the "
+              "hand in every direction", "", 0.0, 10.0),
     Parameter("task.damping", "double_array", (), "Damping in place of damping_ratio, 6 or 36",
               "N s/m, N s and N m s/rad", -LARGEST, LARGEST, "empty for none", users=(NODES,)),
     Parameter("task.inertia", "double_array", (), "Desired inertia of the mode operational_space, "
-              "6 or 36", "kg, kg m and kg m^2", -LARGEST, LARGEST,
-              "empty for the usual one of the hand", users=(NODES,)),
-    Parameter("task.largest_error", "double_array", (0.05,) * 3 + (0.3,) * 3,
-              "Error that counts at most in every direction", "m and rad", 0.0, LARGEST, length=6),
+              "6 or 36", "kg, kg m and kg m^2", -LARGEST, LARGEST, "empty for the usual one of the "
+              "hand", users=(NODES,)),
+    Parameter("task.largest_error", "double_array", (0.05,) * 3 + (0.3,) * 3, "Error that counts "
+              "at most in every direction", "m and rad", 0.0, LARGEST, length=6),
     Parameter("task.controlled", "string_array", None, "What is controlled in the six directions: "
               "motion, force or free; empty for motion wherever the arm can move",
               choices=CONTROLLED, length=6),
     Parameter("task.free_axis", "double_array", (0.0,) * 3, "Axis of the hand about which it may "
               "turn, a direction; zeros for none", "", -LARGEST, LARGEST, length=3),
     Parameter("task.posture_frequency", "double", TaskSettings.posture_frequency,
-              "Natural frequency of the return to the posture in the null space", "rad/s",
-              0.0, 1000.0),
-    Parameter("task.settling", "double", TaskSettings.settling,
-              "Rate at which motion in the null space dies out", "1/s", 0.0, 1000.0),
+              "Natural frequency of the return to the posture in the null space", "rad/s", 0.0,
+              1000.0),
+    Parameter("task.settling", "double", TaskSettings.settling, "Rate at which motion in the null "
+              "space dies out", "1/s", 0.0, 1000.0),
     Parameter("task.projector", "string", TaskSettings.projector, "Projector into the null space: "
-              "consistent moves no hand; kinematic needs no inertia",
-              choices=PROJECTORS, users=(NODES,)),
+              "consistent moves no hand; kinematic needs no inertia", choices=PROJECTORS,
+              users=(NODES,)),
     Parameter("task.speed", "double_array", TaskSettings.speed, "Largest speed of the target",
               "m/s and rad/s", 0.0, 100.0, length=2),
-    Parameter("task.acceleration", "double_array", TaskSettings.acceleration,
-              "Largest acceleration of the target", "m/s^2 and rad/s^2", 0.0, 1000.0, length=2),
-    Parameter("task.twist_timeout", "double", 0.1,
-              "Time after a target_twist at which the hand comes to rest", "s", 1e-3, 10.0),
-    Parameter("task.wrench_timeout", "double", 0.5,
-              "Time after a target_wrench at which it fades to zero", "s", 1e-3, 10.0),
-    Parameter("task.force_feedback", "bool", False,
-              "Correct the force by the topic force_torque, in directions of force"),
-    Parameter("task.force_proportional", "double", _FEEDBACK.proportional,
-              "Gain on the error of the force", "", 0.0, 10.0),
+    Parameter("task.acceleration", "double_array", TaskSettings.acceleration, "Largest "
+              "acceleration of the target", "m/s^2 and rad/s^2", 0.0, 1000.0, length=2),
+    Parameter("task.twist_timeout", "double", 0.1, "Time after a target_twist at which the hand "
+              "comes to rest", "s", 1e-3, 10.0),
+    Parameter("task.wrench_timeout", "double", 0.5, "Time after a target_wrench at which it fades "
+              "to zero", "s", 1e-3, 10.0),
+    Parameter("task.force_feedback", "bool", False, "Correct the force by the topic force_torque, "
+              "in directions of force"),
+    Parameter("task.force_proportional", "double", _FEEDBACK.proportional, "Gain on the error of "
+              "the force", "", 0.0, 10.0),
     Parameter("task.force_integral", "double", _FEEDBACK.integral, "Rate at which an error of the "
-              "force disappears, relative to the rate at which damping stops the hand, "
-              "2 damping_ratio bandwidth by default", "", 0.0, 1.0),
+              "force disappears, relative to the rate at which damping stops the hand, 2 "
+              "damping_ratio bandwidth by default", "", 0.0, 1.0),
     Parameter("task.force_largest", "double_array", _FEEDBACK.largest, "Largest correction",
               "N and N m", 0.0, LARGEST, length=2),
     Parameter("task.force_timeout", "double", _FEEDBACK.timeout, "Age of the last force_torque "
@@ -294,8 +290,8 @@ _TABLE = (
     Parameter("limits.velocity", "double", 0.0, "Velocity limit of the joint, above which a "
               "controller brakes", MOVING, 0.0, LARGEST, "0 for that of the URDF, without a brake",
               fixed=(NODES,), of_model=True),
-    Parameter("limits.effort_rate", "double", None, "Largest change of effort", "N m/s or N/s",
-              0.0, LARGEST, "0 for any. Default: 5 times effort limit times bandwidth, and times "
+    Parameter("limits.effort_rate", "double", None, "Largest change of effort", "N m/s or N/s", 0.0,
+              LARGEST, "0 for any. Default: 5 times effort limit times bandwidth, and times "
               "damping_ratio if that is above 1"),
     Parameter("limits.soft_margin", "double", 0.0, "Width of a spring and a damper inside both "
               "ends of the position range", "rad or m", 0.0, LARGEST, "0 for none"),
@@ -303,46 +299,40 @@ _TABLE = (
               "rad or m", 0.0, LARGEST, "0 for none. Default: 0.5 rad or 0.1 m, or a quarter of "
               "the range of the joint if that is less"),
     Parameter("limits.external_effort", "double", None, "External effort that counts as a contact, "
-              "besides the uncertainty of friction", EFFORT, 0.0, LARGEST,
-              "0 for none. Default: a tenth of the effort limit"),
+              "besides the uncertainty of friction", EFFORT, 0.0, LARGEST, "0 for none. Default: a "
+              "tenth of the effort limit"),
     Parameter("bands.moving", "double", 0.0, "Half-width of the 95 % band while moving slowly",
               EFFORT, 0.0, LARGEST_LOAD, "0 for that of limits.<joint>.external_effort",
               users=(NODES,)),
     Parameter("bands.per_speed", "double", 0.0, "Growth of the half-width with speed", MOVING_RATE,
               0.0, LARGEST_LOAD, users=(NODES,)),
-    Parameter("bands.slow", "double", 0.0, "Half-width while reversing or at rest", EFFORT,
-              0.0, LARGEST_LOAD, users=(NODES,)),
+    Parameter("bands.slow", "double", 0.0, "Half-width while reversing or at rest", EFFORT, 0.0,
+              LARGEST_LOAD, users=(NODES,)),
     Parameter("bands.slow_speed", "double", 0.0, "Speed below which the joint reverses or rests",
               MOVING, 0.0, LARGEST_LOAD, users=(NODES,)),
-    Parameter("friction.viscous", "double", None, "Viscous friction", MOVING_RATE,
-              0.0, LARGEST_LOAD, "by default that of the robot"),
+    Parameter("friction.viscous", "double", None, "Viscous friction", MOVING_RATE, 0.0,
+              LARGEST_LOAD, "by default that of the robot"),
     Parameter("friction.coulomb", "double", None, "Sliding friction", EFFORT, 0.0, LARGEST_LOAD,
               "by default that of the robot"),
     Parameter("friction.stiction", "double", 0.0, "Excess of friction near rest over sliding "
-              "friction", EFFORT, -LARGEST_LOAD, LARGEST_LOAD,
-              "negative, down to -coulomb, where friction bends as it rises", of_model=True),
-    Parameter("friction.stribeck", "double", DEFAULT_WIDTH,
-              "Speed at which the stiction has fallen to 1/e", MOVING, 1e-6, LARGEST_LOAD,
-              of_model=True),
-    Parameter("friction.load", "double", 0.0,
-              "Sliding friction per effort that the joint transmits to the links", "", 0.0, 0.9,
-              of_model=True),
+              "friction", EFFORT, -LARGEST_LOAD, LARGEST_LOAD, "negative, down to -coulomb, where "
+              "friction bends as it rises", of_model=True),
+    Parameter("friction.stribeck", "double", DEFAULT_WIDTH, "Speed at which the stiction has "
+              "fallen to 1/e", MOVING, 1e-6, LARGEST_LOAD, of_model=True),
+    Parameter("friction.load", "double", 0.0, "Sliding friction per effort that the joint "
+              "transmits to the links", "", 0.0, 0.9, of_model=True),
     Parameter("friction.offset", "double", 0.0, "Constant effort at all speeds", EFFORT,
               -LARGEST_LOAD, LARGEST_LOAD, of_model=True),
     Parameter("friction.width", "double", 0.0, "friction_width of this joint", MOVING, 0.0, 10.0,
               "0 for the common one", of_model=True),
-    Parameter("friction.memory", "double", 0.0,
-              "Part of dry friction that remembers the way of the joint", "", 0.0, 1.0,
-              of_model=True),
-    Parameter("friction.slip", "double", DEFAULT_SLIP,
-              "Way on which the part with memory builds up", "rad or m", 1e-9, 10.0,
-              users=(NODES,)),
-    Parameter("friction.slip_ratio", "double", 1.0,
-              "Ratio of the slip distances of neighbouring elements", "", 1.0, 100.0,
-              users=(NODES,)),
-    Parameter("friction.elastic", "double", 1.0,
-              "Part of dry friction up to which an element is a spring", "", 0.0, 1.0,
-              users=(NODES,)),
+    Parameter("friction.memory", "double", 0.0, "Part of dry friction that remembers the way of "
+              "the joint", "", 0.0, 1.0, of_model=True),
+    Parameter("friction.slip", "double", DEFAULT_SLIP, "Way on which the part with memory builds "
+              "up", "rad or m", 1e-9, 10.0, users=(NODES,)),
+    Parameter("friction.slip_ratio", "double", 1.0, "Ratio of the slip distances of neighbouring "
+              "elements", "", 1.0, 100.0, users=(NODES,)),
+    Parameter("friction.elastic", "double", 1.0, "Part of dry friction up to which an element is a "
+              "spring", "", 0.0, 1.0, users=(NODES,)),
     Parameter("rotor.inertia", "double", 0.0, "Inertia of motor and gears at the motor", "kg m^2",
               0.0, LARGEST_LOAD, of_model=True),
     Parameter("rotor.ratio", "double", 1.0, "Turns of the motor per rad or m of the joint",

@@ -23,11 +23,14 @@ REFUSALS: Mapping[str, Sentence] = {
         ("velocity", "velocity"),
         "give less",
     ),
-    "unstable_p": Sentence(
-        "gains.{joint}: p of {value} makes the joint unstable at this update rate",
-        ("", ""),
-        "keep it below {limit}",
-    ),
+    **{
+        f"unstable_{gain}": Sentence(
+            f"gains.{{joint}}: {gain} of {{value}} makes the joint unstable at this update rate",
+            ("", ""),
+            "keep it below {limit}",
+        )
+        for gain in "pd"
+    },
     "unstable_i": Sentence(
         "gains.{joint}: i of {value} makes the joint unstable",
         ("", ""),

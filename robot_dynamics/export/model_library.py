@@ -111,15 +111,9 @@ class ModelParts:
             projector=request.projector,
         )
         drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
-        defaults = Defaults(
-            dynamics,
-            request.endpoint,
-            request.hand,
-            request.payload,
-            drives.friction,
-            drives.rotor_inertia,
-            request.bandwidth,
-        )
+        carried = request.endpoint, request.hand, request.payload
+        driven = drives.friction, drives.rotor_inertia
+        defaults = Defaults(dynamics, *carried, *driven, request.bandwidth)
         self.configuration = Configuration(defaults, self.step.settings)
 
     def initial(self) -> dict[str, Array]:

@@ -149,6 +149,7 @@ def test_effective_parameters_configure_the_same_settings(library):
         ({"limits__velocity": 1e6}, "velocity_beyond_urdf"),
         ({"gains__i": 1e6}, "unstable_i"),
         ({"gains__p": 1e8}, "unstable_p"),
+        ({"gains__d": 1e6}, "unstable_d"),
         ({"gravity": (0.0, 0.0, -40.0)}, "gravity"),
         ({"payload__mass": 3000.0}, "payload_in_grams"),
         ({"payload__mass": 1.0, "payload__com": (0.0, 30.0, 0.0)}, "payload_in_millimetres"),

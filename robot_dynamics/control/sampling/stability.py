@@ -8,6 +8,8 @@ and none is beyond r (T/2 + d) = 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
@@ -77,6 +79,20 @@ def stability_limit(r: float, period: float, delay: float) -> float:
             low, high = (middle, high) if leads else (low, middle)
         largest = max(largest, frequency_response(high, r, period, delay)[0])
     return float(1.0 / largest)
+
+
+def limit_of_a_late_cycle(r: Any, rate: Any) -> Any:
+    """Return `stability_limit` for efforts that act a whole period later, 1/s.
+
+    By Jury's test of the errors' polynomial z (z - 1)^2 + mu T (z - 1) + mu r T^2 (z + 1) / 2.
+    Negative if every mode is unstable. Numbers or symbols.
+
+    Args:
+        r: Position gain over velocity gain, 1/s.
+        rate: 1/T, Hz.
+    """
+    x = r / rate
+    return rate * (1.0 - 1.5 * x) / (1.0 - 0.5 * x) ** 2
 
 
 def largest_ratio(period: float, delay: float) -> float:

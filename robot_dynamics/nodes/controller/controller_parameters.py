@@ -16,7 +16,11 @@ from robot_dynamics.control.collision import (
     default_thresholds,
 )
 from robot_dynamics.control.configuration import LONGEST_CYCLE, none_as_zero
-from robot_dynamics.control.gains import feedback_rate, largest_integral_gain
+from robot_dynamics.control.gains import (
+    feedback_rate,
+    largest_integral_gain,
+    largest_position_gain,
+)
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
 from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
@@ -151,7 +155,7 @@ class JointParameters:
         ]
 
     def bound(self, rotors: Callable[[], Array]) -> None:
-        """Refuse unstable velocity gains from now on.
+        """Refuse unstable gains from now on.
 
         Args:
             rotors: Returns the rotor inertia at the joints, shape (n,), kg m^2 or kg.
@@ -164,10 +168,9 @@ class JointParameters:
             self._check(i, declared.value)
 
     def _check(self, i: int, gains: GainParameters) -> None:
-        check_gains(self._names[i], float(self._inertia[i]), gains)
         if self._rotors is not None:
             moved = float(self._inertia[i] + self._rotors()[i])
-            check_damping(self._names[i], moved, gains, self._sampling)
+            check_gains(self._names[i], moved, gains, self._sampling)
 
     def gains(self) -> Gains:
         """Return the present gains."""
@@ -237,38 +240,28 @@ class JointParameters:
         ]
 
 
-def check_damping(name: str, inertia: float, gains: GainParameters, sampling: Sampling) -> None:
-    """Refuse gains with which a joint alone oscillates at the fastest possible states.
+def check_gains(name: str, inertia: float, gains: GainParameters, sampling: Sampling) -> None:
+    """Refuse gains with which a joint alone is unstable at the fastest possible states.
+
+    Commands over topics act later than those of ros2_control; the limits are the same otherwise.
 
     Raises:
-        ArgumentError: If p or d is beyond its stability limit.
+        ArgumentError: If a gain is beyond its stability limit.
     """
-    lag = sampling.period / 2.0 + sampling.delay
-    when = f"with states every {1e3 * sampling.period:.3g} ms, {1e3 * sampling.delay:.3g} ms late"
-    most = inertia / lag**2 if gains.d == 0.0 else gains.d / lag
-    if gains.p > most:
+    p, d, i = gains.p, gains.d, gains.i
+    most_i = largest_integral_gain(p, d, inertia)
+    if i > 0.0 and i >= most_i:
         raise ArgumentError(
-            f"gains.{name}: p of {gains.p:g} makes the joint unstable {when}; keep it below "
-            f"{most:.4g}"
+            f"gains.{name}: i of {i:g} makes the joint unstable; keep it below p d / inertia = "
+            f"{most_i:.4g}"
         )
-    most = inertia * stability_limit(gains.p / gains.d, *sampling) if gains.d else np.inf
-    if gains.d > most:
-        raise ArgumentError(
-            f"gains.{name}: d of {gains.d:g} makes the joint unstable {when}; keep it below "
-            f"{most:.4g}"
-        )
-
-
-def check_gains(name: str, inertia: float, gains: GainParameters) -> None:
-    """Refuse an integral gain that makes the joint unstable.
-
-    Raises:
-        ArgumentError: If i is too large for p and d.
-    """
-    pd = Gains(np.array([gains.p]), np.array([gains.d]))
-    most = float(largest_integral_gain(np.array([inertia]), pd)[0])
-    if gains.i > 0.0 and gains.i >= most:
-        raise ArgumentError(
-            f"gains.{name}: i of {gains.i:g} makes the joint unstable; keep it below p d / "
-            f"inertia = {most:.4g}"
-        )
+    period, delay = sampling
+    most = {"p": float(largest_position_gain(d, inertia, period / 2.0 + delay))}
+    if d:
+        most["d"] = inertia * stability_limit(p / d, period, delay)
+    for term, limit in most.items():
+        if (gain := getattr(gains, term)) > limit:
+            raise ArgumentError(
+                f"gains.{name}: {term} of {gain:g} makes the joint unstable with states every "
+                f"{1e3 * period:.3g} ms, {1e3 * delay:.3g} ms late; keep it below {limit:.4g}"
+            )

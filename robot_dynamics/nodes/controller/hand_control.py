@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,6 @@ class TaskParameters:
     acceleration: tuple[float, ...] = listed("task.acceleration")
     twist_timeout: float = listed("task.twist_timeout")
     wrench_timeout: float = listed("task.wrench_timeout")
-
     force_feedback: bool = listed("task.force_feedback")
     force_proportional: float = listed("task.force_proportional")
     force_integral: float = listed("task.force_integral")
@@ -90,13 +89,9 @@ class TaskParameters:
         Raises:
             ArgumentError: One line that names the parameter and the remedy.
         """
+        given = {f.name: getattr(self, f"force_{f.name}") for f in fields(ForceFeedback)}
         try:
-            found = ForceFeedback(
-                self.force_proportional,
-                self.force_integral,
-                self.force_largest,  # type: ignore[arg-type]  # checked: two
-                self.force_timeout,
-            )
+            found = ForceFeedback(**given)
         except RobotDynamicsError as error:
             raise ArgumentError(f"task.force_{error}") from None
         return found if self.force_feedback else None
@@ -107,30 +102,17 @@ class TaskParameters:
         Raises:
             ArgumentError: One line that names the parameter and the remedy.
         """
+        given: dict[str, Any] = {name: getattr(self, name) for name in SHARED}
+        given |= {name: getattr(usual, name) for name in SHARED if given[name] == ()}
         feedback = self.feedback
         try:
-            return TaskSettings(
-                stiffness=_matrix(self.stiffness, usual.stiffness),
-                inertia=_matrix(self.inertia, usual.inertia),
-                axes=self.axes,
-                damping_ratio=self.damping_ratio,
-                damping=_matrix(self.damping, None),
-                largest_error=np.array(self.largest_error),
-                controlled=self.controlled or usual.controlled,
-                free_axis=np.array(self.free_axis),
-                posture_frequency=self.posture_frequency,
-                settling=self.settling,
-                projector=self.projector,
-                speed=self.speed,  # type: ignore[arg-type]  # checked: two
-                acceleration=self.acceleration,  # type: ignore[arg-type]
-                feedback=feedback,
-            )
+            return TaskSettings(**given, feedback=feedback)
         except RobotDynamicsError as error:
             raise ArgumentError(f"task.{error}") from None
 
 
-def _matrix(given: tuple[float, ...], usual: Any) -> Any:
-    return np.array(given) if given else usual
+SHARED = {f.name for f in fields(TaskSettings)} - {"feedback"}
+"""Parameters that are settings of the same name."""
 
 
 class HandControl:

@@ -11,6 +11,7 @@ from robot_dynamics.control.sampling.stability import (
     GAIN_MARGIN,
     fastest_mode,
     largest_ratio,
+    limit_of_a_late_cycle,
     stability_limit,
 )
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
@@ -96,6 +97,14 @@ def test_eigenvalues_leave_the_unit_circle_at_the_stability_limit(log_period, pe
     far = 1e-3
     assert decay((1.0 + far) * mu, r, period, delay) > 1.0
     assert decay((1.0 - far) * mu, r, period, delay) < 1.0
+
+
+@pytest.mark.parametrize("rate", [50.0, 1000.0])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_the_limit_of_efforts_a_period_late_has_a_closed_form(rate, share):
+    r = share * rate / 1.5  # of the lag of one period and a half
+    expected = stability_limit(r, 1.0 / rate, 1.0 / rate)
+    assert limit_of_a_late_cycle(r, rate) == pytest.approx(expected, rel=1e-6)  # of 256 intervals
 
 
 def test_a_loop_that_is_very_late_is_fitted_as_fast_as_any():
