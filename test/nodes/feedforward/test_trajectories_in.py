@@ -204,16 +204,20 @@ def test_friction_that_parameters_know_is_compensated_until_it_is_switched_off(p
         load=[0.0, 0.1], offset=[0.0, -0.3], width=[0.0, 0.05],
     )  # fmt: skip
     rotors = peer.get_parameter(NODE, "compensate_rotor_inertia")
+    usual = {
+        name: peer.get_parameter(NODE, f"friction.joint_2.{name}")
+        for name in ("viscous", "coulomb")
+    }
     assert peer.set_parameter(NODE, "compensate_rotor_inertia", False).successful
     for values, expected in (
         ({f"friction.joint_2.{name}": value for name, value in given.items()}, friction),
         ({"compensate_friction": False}, Friction.none(2)),
-        # The URDF knows no friction
+        # Back to the defaults: the URDF knows no friction
         (
             {
                 "compensate_friction": True,
-                "friction.joint_2.viscous": -1.0,
-                "friction.joint_2.coulomb": -1.0,
+                "friction.joint_2.viscous": usual["viscous"],
+                "friction.joint_2.coulomb": usual["coulomb"],
                 "friction.joint_2.stiction": 0.0,
                 "friction.joint_2.load": 0.0,
                 "friction.joint_2.offset": 0.0,

@@ -155,6 +155,14 @@ def test_a_group_stands_under_its_prefix(context):
     node.destroy_node()
 
 
+def test_values_that_were_set_outlast_a_group_and_defaults_do_not(make):
+    node, declared = make(defaults=Settings(gain=2.0, count=5))
+    assert node.set_parameters([Parameter("count", value=7)])[0].successful
+    declared.close()
+    again = Declared(node, Settings, defaults=Settings(gain=3.0, count=6))
+    assert (again.value.gain, again.value.count) == (3.0, 7)
+
+
 def test_the_descriptor_tells_range_and_meaning(make):
     node, _ = make()
     descriptor = node.describe_parameter("rate")
