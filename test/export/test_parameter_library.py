@@ -33,3 +33,10 @@ def test_ros2_control_checks_the_range_of_every_entry_of_a_list():
         if one.low is not None:
             key = "element_bounds<>" if one.type == "double_array" else "bounds<>"
             assert entry["validation"][key] == [one.low, one.high], name
+
+
+def test_the_shipped_parameter_file_holds_the_defaults():
+    given = yaml.safe_load(package_files()["config/controllers.yaml"])["arm_controller"]
+    for name, value in given["ros__parameters"].items():
+        default = OF_ROS2_CONTROL[name].default
+        assert value == (list(default) if OF_ROS2_CONTROL[name].is_list else default), name

@@ -10,10 +10,25 @@ import yaml
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
+from robot_dynamics.control.parameters import PARAMETERS
+from robot_dynamics.nodes.controller.controller_parameters import (
+    CollisionParameters,
+    ControllerParameters,
+    GainParameters,
+    LimitParameters,
+)
+from robot_dynamics.nodes.controller.hand_control import TaskParameters
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.ros.node_parameters import describe
+from robot_dynamics.nodes.runtime.drive_parameters import (
+    BandParameters,
+    FrictionParameters,
+    RotorParameters,
+)
+from robot_dynamics.nodes.runtime.online_model import PayloadParameters
+from robot_dynamics.nodes.runtime.robot_description import JointLimitParameters
+from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
 from robot_dynamics.robot.catalogue import share_folder
@@ -48,6 +63,32 @@ def test_the_parameter_file_holds_the_defaults(node):
     lists = {name: list(x) if isinstance(x, tuple) else x for name, x in defaults.items()}
     assert given == {name: lists[name] for name in given}
     assert set(defaults) - set(given) <= NOT_IN_FILE
+
+
+def test_the_nodes_have_every_parameter_of_the_table_as_its_type():
+    groups = {
+        "": (ControllerParameters,),
+        "collision.": (CollisionParameters,),
+        "gains.": (GainParameters,),
+        "limits.": (LimitParameters, JointLimitParameters),
+        "bands.": (BandParameters,),
+        "friction.": (FrictionParameters,),
+        "rotor.": (RotorParameters,),
+        "payload.": (PayloadParameters,),
+        "task.": (TaskParameters,),
+    }
+    types = {float: "double", bool: "bool", str: "string"}
+    types |= {(float,): "double_array", (str,): "string_array"}
+    of_nodes = {item.name for item in describe(LoopParameters)}
+    found = {
+        prefix + item.name: types[item.kind]
+        for prefix, kinds in groups.items()
+        for kind in kinds
+        for item in describe(kind)
+        if prefix or item.name not in of_nodes
+    }
+    table = {name: one.type for name, one in PARAMETERS.items() if "nodes" in one.users}
+    assert found == table
 
 
 @pytest.mark.parametrize("kind", NODES.values())
