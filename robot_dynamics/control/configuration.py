@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
-from robot_dynamics.control.collision import (
-    default_thresholds,
-    unidentified_rows,
-)
+from robot_dynamics.control.collision import default_thresholds, unidentified_rows
 from robot_dynamics.control.fields import SCALAR, Facts, Field, Layout
 from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
 from robot_dynamics.control.gains import (
@@ -80,7 +77,6 @@ HEAVY, LONG = 2000.0, 20.0
 
 ROUND_OFF = 1e-5
 """Relative round-off of moments of inertia, of which files print six digits."""
-
 
 SIZE_OF_LOAD = sum(LOADS.values())
 """Numbers of payload, gravity and wrench."""

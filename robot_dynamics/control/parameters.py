@@ -36,8 +36,6 @@ BOTH = (NODES, ROS2_CONTROL)
 """Users of parameters: the Python nodes, and the controller of ros2_control."""
 
 LOWER, REFUSE = "lower", "refuse"
-STRICT, WARN = "strict", "warn"
-STILL, IMU, ODOM = "none", "imu", "odom"
 
 Value = bool | float | str | tuple[float, ...] | tuple[str, ...]
 
@@ -179,9 +177,10 @@ _TABLE = (
               1e-3, 60.0, users=(NODES,)),
     Parameter("load_ramp", "double", 0.5, "Duration of the ramp to another payload or gravity", "s",
               0.0, 60.0),
-    Parameter("base_motion", "string", STILL, "Motion of the base: from the topic imu "
+    Parameter("base_motion", "string", "none", "Motion of the base: from the topic imu "
               "(sensor_msgs/Imu, in a frame fixed to the root link), from odom (nav_msgs/Odometry "
-              "of the root link), or none", choices=(STILL, IMU, ODOM), fixed=BOTH, users=(NODES,)),
+              "of the root link), or none", choices=("none", "imu", "odom"), fixed=BOTH,
+              users=(NODES,)),
     Parameter("base_filter", "double", 0.01, "Time constant of the low-pass on the motion of the "
               "base", "s", 1e-4, 10.0, fixed=BOTH, users=(NODES,)),
     Parameter("base_timeout", "double", 0.2, "Time without a message after which the base counts "
@@ -207,8 +206,8 @@ _TABLE = (
     Parameter("actuator_coupling", "double_array", (), "Movement of every actuator per rad or m of "
               "every joint, row by row, one row per actuator in the order of joints; empty for the "
               "<transmission> elements of the URDF", "", -LARGEST, LARGEST, fixed=BOTH),
-    Parameter("model_check", "string", STRICT, "Reaction to a robot_description that differs from "
-              "the model: strict refuses it, warn logs a warning", choices=(STRICT, WARN),
+    Parameter("model_check", "string", "strict", "Reaction to a robot_description that differs "
+              "from the model: strict refuses it, warn logs a warning", choices=("strict", "warn"),
               fixed=BOTH, users=(ROS2_CONTROL,)),
     Parameter("state_publish_rate", "double", 50.0, "Rate of ~/controller_state and ~/efforts",
               "Hz", 1.0, 1000.0, fixed=BOTH, users=(ROS2_CONTROL,)),
