@@ -28,6 +28,7 @@ REFUSALS: Mapping[str, Sentence] = {
             f"gains.{{joint}}: {gain} of {{value}} makes the joint unstable at this update rate",
             ("", ""),
             "keep it below {limit}",
+            digits=4,
         )
         for gain in "pd"
     },
@@ -35,6 +36,7 @@ REFUSALS: Mapping[str, Sentence] = {
         "gains.{joint}: i of {value} makes the joint unstable",
         ("", ""),
         "keep it below p d / inertia = {limit}",
+        digits=4,
     ),
     "gravity": Sentence("gravity is {value}", ("m/s^2", "m/s^2"), "give {limit} at most"),
     "no_endpoint": Sentence(
@@ -42,7 +44,9 @@ REFUSALS: Mapping[str, Sentence] = {
         ("kg", ""),
         "export it with --payload-frame",
     ),
-    "payload_in_grams": Sentence("payload: weighs {value}", ("kg", "kg"), "is the mass in grams?"),
+    "payload_in_grams": Sentence(
+        "payload: weighs {value}", ("kg", "kg"), "is the mass in grams?", digits=4
+    ),
     "payload_in_millimetres": Sentence(
         "payload: mass centre is {value} from the frame",
         ("m", "m"),
