@@ -86,6 +86,8 @@ rclcpp::Parameter parameter_of(
   return {name, words};
 }
 
+bool is_finite(double x) { return std::isfinite(x); }
+
 bool is_default(const rclcpp::Parameter & parameter)
 {
   switch (parameter.get_type()) {
@@ -147,6 +149,9 @@ std::vector<double> ParameterValues::numbers(
           "parameter " + quoted(name) + " has " + std::to_string(given.size()) + " entries; give " +
           std::to_string(size));
       }
+      if (size > 1 && !std::all_of(given.begin(), given.end(), is_finite)) {
+        throw Refusal("parameter " + quoted(name) + " has an entry that is no finite number");
+      }
       std::copy(given.begin(), given.end(), values.begin() + static_cast<std::ptrdiff_t>(at));
     });
   return values;
@@ -180,8 +185,7 @@ Parameters ParameterValues::defaults(
   for_each_parameter(
     model_, [&](const Field & field, const std::string & name, std::size_t at, std::size_t size) {
       const double * values = effective.data() + at;
-      const bool known =
-        std::all_of(values, values + size, [](double x) { return std::isfinite(x); });
+      const bool known = std::all_of(values, values + size, is_finite);
       if (known && node.has_parameter(name) && is_default(node.get_parameter(name))) {
         found.push_back(parameter_of(node.get_parameter(name), values, size, field));
       }
