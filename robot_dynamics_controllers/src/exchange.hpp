@@ -40,9 +40,6 @@ public:
     back_ = middle_.exchange(back_ | FRESH, std::memory_order_acq_rel) & ~FRESH;
   }
 
-  /// Return whether the last numbers were taken.
-  bool taken() const noexcept { return (middle_.load(std::memory_order_relaxed) & FRESH) == 0; }
-
   /// Take the latest numbers, or null if there are none since the last call. They stay valid until
   /// the next call.
   const double * take() noexcept

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,13 @@ TEST(ModelLibrary, refuses_what_is_no_safe_library)
   EXPECT_NE(refusal().find("may be written by others"), std::string::npos);
   ::chmod(path.c_str(), 0644);
   EXPECT_NE(refusal().find("cannot be loaded ("), std::string::npos);
+  std::stringstream program;
+  program << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+  std::ofstream(path, std::ios::binary) << program.str().substr(0, program.str().size() / 2);
+  EXPECT_NE(refusal().find("was cut off; copy it again"), std::string::npos);
+  ::unlink(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_NE(refusal().find("is no file"), std::string::npos);
   ::unlink(path.c_str());
   EXPECT_NE(refusal_of([] { ModelLibrary library("/tmp"); }).find("is no file"), std::string::npos);
   EXPECT_NE(refusal_of([] { ModelLibrary library(""); }).find("is empty"), std::string::npos);
