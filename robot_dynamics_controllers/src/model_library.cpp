@@ -185,7 +185,8 @@ std::string sentence(
   const std::string format = "%." + std::to_string(cause.digits) + "g";
   const auto number = [&](double x, const char * quantity) {
     const std::string of = unit(model, i, quantity);
-    return text(x, format.c_str()) + (of.empty() ? "" : " " + of);
+    const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) && std::abs(x) < 1e6;
+    return text(x, whole ? "%.0f" : format.c_str()) + (of.empty() ? "" : " " + of);
   };
   const std::string words = std::string(cause.text) + (remedy.empty() ? "" : "; " + remedy);
   const std::pair<std::string, std::string> places[] = {

@@ -156,6 +156,12 @@ TEST(Sentence, fills_places_once)
     "joint '{value}' is 0.25 rad off; beyond 2");
 }
 
+TEST(Sentence, has_no_exponent_below_a_million)
+{
+  const robot_dynamics_cause cause = {"heavy", "{value}, {limit}", "kg", "effort", "", 3};
+  EXPECT_EQ(sentence(model(), cause, 0.0, 3000.0, 2e6, ""), "3000 kg, 2e+06 N m");
+}
+
 TEST(Messages, matches_a_reference_by_name)
 {
   sensor_msgs::msg::JointState msg;

@@ -18,6 +18,9 @@ pytestmark = pytest.mark.skipif(
     bool(LACKING), reason=f"needs CMake and ros2_control; {LACKING} not found"
 )
 
+OF_ROS2_CONTROL = "Calling shutdown transition of controller node"
+"""Line of controller_interface after a controller that is not initialized."""
+
 LOADER = """cmake_minimum_required(VERSION 3.16)
 project(loader CXX)
 find_package(controller_interface REQUIRED)
@@ -69,7 +72,8 @@ def load(prefix, loader, model, tmp_path):
             text=True,
             check=False,
         )
-        return done.stdout, [line for line in done.stderr.splitlines() if "arm_controller" in line]
+        lines = [line for line in done.stderr.splitlines() if "arm_controller" in line]
+        return done.stdout, [line for line in lines if OF_ROS2_CONTROL not in line]
 
     return load
 
@@ -125,6 +129,7 @@ def overwritten(path, text):
             "may be written by others; take that away with chmod go-w",
         ),
         (lambda path: overwritten(path, b"nothing"), "cannot be loaded ("),
+        (lambda path: overwritten(path, path.read_bytes()[:60000]), "was cut off; copy it again"),
         (
             lambda path: subprocess.run(
                 ["cc", "-shared", "-o", path, "-x", "c", "/dev/null"], check=True
