@@ -34,9 +34,13 @@ public:
   }
 
   /// Put numbers in place of those before.
-  void put(const double * values) noexcept
+  void put(const double * values) noexcept { put(values, values, 0); }
+
+  /// Put numbers in place of those before, the last ones from another place.
+  void put(const double * values, const double * last, std::size_t count) noexcept
   {
-    std::copy_n(values, slots_[back_].size(), slots_[back_].begin());
+    std::vector<double> & slot = slots_[back_];
+    std::copy_n(last, count, std::copy_n(values, slot.size() - count, slot.begin()));
     back_ = middle_.exchange(back_ | FRESH, std::memory_order_acq_rel) & ~FRESH;
   }
 

@@ -53,7 +53,8 @@ constexpr const char * ARRIVED_NAMES[] = {
   "came_reference", "came_reference_ahead", "came_before", "came_after", "came_ahead", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "felt_came", "lead"};
-constexpr const char * STATE_NAMES[] = {"status", "commands", "tau", "position", "cut", "error"};
+constexpr const char * STATE_NAMES[] = {
+  "status", "seen", "commands", "q", "tau", "position", "cut", "error"};
 // clang-format on
 
 }  // namespace
@@ -139,6 +140,7 @@ void ModelController::use_model(std::unique_ptr<ModelLibrary> && model)
   mode_at_ = offset_of((*model)->settings, "mode");
   n_ = (*model)->joint_count;
   values_.emplace(**model, get_update_rate());
+  last_model_ = std::move(model_);
   model_ = std::move(model);
 }
 
@@ -243,13 +245,13 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
 
 ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_lifecycle::State &)
 {
-  if (shown_.sees()) {
+  if (*state(SEEN) > 0.5) {
     const double * load = arrived(LOAD);
-    model().hold(shown_.field("q"), settings_.data(), load, last_effort_.data());
+    model().hold(state(Q), settings_.data(), load, last_effort_.data());
     write_commands(last_effort_.data());
   }
   shown_[ACTIVE] = 0.0;
-  snapshots_out_.put(shown_.values().data());
+  snapshots_out_.put(shown_.values().data(), state_.data(), state_.size());
   return CallbackReturn::SUCCESS;
 }
 
@@ -484,8 +486,7 @@ void ModelController::show(std::int64_t stamp)
     double & largest = shown_.largest_error()[i];
     largest = std::max(largest, std::abs(state(ERROR)[i]));
   }
-  std::copy_n(state_.data(), state_.size(), shown_.state());
-  snapshots_out_.put(shown_.values().data());
+  snapshots_out_.put(shown_.values().data(), state_.data(), state_.size());
 }
 
 // -- parameters, in other threads --------------------------------------------------------------

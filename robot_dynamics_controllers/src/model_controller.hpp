@@ -66,7 +66,7 @@ private:
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
     FELT_CAME, LEAD, ARRIVED_FIELDS};
-  enum State : std::size_t {STATUS, COMMANDS, TAU, POSITION, CUT, ERROR, STATE_FIELDS};
+  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, CUT, ERROR, STATE_FIELDS};
   // clang-format on
 
   // -- in the loop
@@ -112,6 +112,7 @@ private:
   const Model & model() const { return **model_; }
 
   std::unique_ptr<ModelLibrary> model_;
+  std::unique_ptr<ModelLibrary> last_model_;  // a callback may still use it
   std::array<std::size_t, ARRIVED_FIELDS> arrived_at_{};
   std::array<std::size_t, STATE_FIELDS> state_at_{};
   std::size_t edition_at_ = 0;  // of the settings
@@ -120,7 +121,7 @@ private:
 
   // -- the loop
   std::vector<double> state_, next_, arrived_, settings_;
-  Snapshot shown_;
+  Snapshot shown_;                 // except for its state
   double now_ = 0.0;               // s since activation
   double period_ = 0.0;            // s
   double edition_ = 0.0;           // of the settings

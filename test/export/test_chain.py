@@ -173,7 +173,8 @@ ament_package()
 """
 
 PACKAGE_XML = """<package format="3"><name>simulated_arm</name><version>0.0.0</version>
-<description>An arm</description><maintainer email="arm@example.com">a</maintainer><license>none</license>
+<description>An arm</description><maintainer email="arm@example.com">a</maintainer>
+<license>none</license>
 <export><build_type>ament_cmake</build_type></export></package>"""
 
 PLUGIN_XML = """<library path="simulated_arm">
