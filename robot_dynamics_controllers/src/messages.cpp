@@ -57,6 +57,13 @@ double usable(double x, double largest)
   return std::abs(x) < largest ? x : std::numeric_limits<double>::quiet_NaN();
 }
 
+void check_finite(const std::vector<double> & values)
+{
+  if (!std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); })) {
+    throw Refusal("(" + list(values) + ") has a number that is not finite");
+  }
+}
+
 Frames::Frames(const Model & model, const double * q)
 : model_(model), poses_(12 * model.frame_count)
 {

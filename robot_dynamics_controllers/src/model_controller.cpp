@@ -638,19 +638,24 @@ void ModelController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
 {
   const std::string & frame = msg.header.frame_id;
   const std::string own = model().payload_frame;
-  if (!own.empty() && !frame.empty() && frame != own) {
-    refuse("payload", "payload refused: frame " + quoted(frame) + " is not " + quoted(own));
-    return;
-  }
   const auto & body = msg.inertia;
-  const rcl_interfaces::msg::SetParametersResult result = get_node()->set_parameters_atomically(
-    {rclcpp::Parameter("payload.mass", body.m),
-     rclcpp::Parameter("payload.com", std::vector<double>{body.com.x, body.com.y, body.com.z}),
-     rclcpp::Parameter(
-       "payload.inertia",
-       std::vector<double>{body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz})});
-  if (!result.successful) {
-    refuse("payload", "payload refused: " + result.reason);
+  const std::vector<double> com = {body.com.x, body.com.y, body.com.z};
+  const std::vector<double> inertia = {body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz};
+  try {
+    if (!own.empty() && !frame.empty() && frame != own) {
+      throw Refusal("frame " + quoted(frame) + " is not " + quoted(own));
+    }
+    check_finite({body.m});  // NaN would be the default
+    check_finite(com);
+    check_finite(inertia);
+    const rcl_interfaces::msg::SetParametersResult result = get_node()->set_parameters_atomically(
+      {rclcpp::Parameter("payload.mass", body.m), rclcpp::Parameter("payload.com", com),
+       rclcpp::Parameter("payload.inertia", inertia)});
+    if (!result.successful) {
+      throw Refusal(result.reason);
+    }
+  } catch (const Refusal & error) {
+    refuse("payload", std::string("payload refused: ") + error.what());
   }
 }
 
@@ -662,7 +667,9 @@ void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
       throw Refusal("frame " + quoted(frame) + " is not the root link " + quoted(model().root));
     }
     const auto before = gravity_;
-    gravity_ = std::vector<double>{msg.vector.x, msg.vector.y, msg.vector.z};
+    const std::vector<double> asked = {msg.vector.x, msg.vector.y, msg.vector.z};
+    check_finite(asked);
+    gravity_ = asked;
     try {
       Configured found = configured(lookup({}));
       const std::lock_guard<std::mutex> lock(mutex_);

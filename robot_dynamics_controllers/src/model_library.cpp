@@ -185,13 +185,14 @@ std::string sentence(
   const std::string format = "%." + std::to_string(cause.digits) + "g";
   const auto number = [&](double x, const char * quantity) {
     const std::string of = unit(model, i, quantity);
+    x = of == quantity ? x : std::abs(x);  // of a joint
     const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) && std::abs(x) < 1e6;
     return text(x, whole ? "%.0f" : format.c_str()) + (of.empty() ? "" : " " + of);
   };
   const std::string words = std::string(cause.text) + (remedy.empty() ? "" : "; " + remedy);
   const std::pair<std::string, std::string> places[] = {
     {"{joint}", model.joints[i].name},
-    {"{value}", number(std::abs(value), cause.value_quantity)},
+    {"{value}", number(value, cause.value_quantity)},
     {"{limit}", number(limit, cause.limit_quantity)}};
   std::string line;
   for (std::size_t at = 0; at < words.size();) {  // once, as names may hold the places too

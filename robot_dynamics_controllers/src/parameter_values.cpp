@@ -41,13 +41,15 @@ void for_each_parameter(const Model & model, Visit visit)
 
 double number_of(const std::string & word, const Field & field)
 {
+  std::vector<std::string> known;
   for (std::size_t k = 0; field.choices != nullptr && field.choices[k] != nullptr; ++k) {
     if (word == field.choices[k]) {
       return static_cast<double>(k);
     }
+    known.emplace_back(field.choices[k]);
   }
   throw Refusal(
-    std::string("parameter '") + field.name + "' is '" + word + "', which is no choice");
+    "parameter " + quoted(field.name) + " is " + quoted(word) + "; give one of " + joined(known));
 }
 
 /// Return the numbers of a parameter; none of an empty list.
@@ -148,6 +150,11 @@ std::vector<double> ParameterValues::numbers(
         throw Refusal(
           "parameter " + quoted(name) + " has " + std::to_string(given.size()) + " entries; give " +
           std::to_string(size));
+      }
+      if (size > 1 && !std::all_of(given.begin(), given.end(), [](double x) {
+            return std::isfinite(x);
+          })) {
+        throw Refusal("parameter " + quoted(name) + " has an entry that is not finite");
       }
       std::copy(given.begin(), given.end(), values.begin() + static_cast<std::ptrdiff_t>(at));
     });

@@ -160,6 +160,7 @@ TEST(Sentence, has_no_exponent_below_a_million)
 {
   const robot_dynamics_cause cause = {"heavy", "{value}, {limit}", "kg", "effort", "", 3};
   EXPECT_EQ(sentence(model(), cause, 0.0, 3000.0, 2e6, ""), "3000 kg, 2e+06 N m");
+  EXPECT_EQ(sentence(model(), cause, 0.0, -0.5, -7.0, ""), "-0.5 kg, 7 N m");
 }
 
 TEST(Messages, matches_a_reference_by_name)

@@ -21,7 +21,13 @@ pytest.importorskip(
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
-from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from geometry_msgs.msg import (
+    InertiaStamped,
+    PoseStamped,
+    TwistStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -437,6 +443,20 @@ def test_a_violated_path_tolerance_aborts_and_the_arm_is_held(chain, begin):
     assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
     assert np.abs(chain.rests() - begin).max() < 0.1
     assert chain.desired[-1].joint_names and "stopped" not in chain.log
+
+
+def test_a_load_that_is_no_number_is_refused(chain):
+    payload = chain.peer.publisher(InertiaStamped, f"/{CONTROLLER}/payload")
+    gravity = chain.peer.publisher(Vector3Stamped, f"/{CONTROLLER}/gravity")
+    body, down = InertiaStamped(), Vector3Stamped()
+    body.inertia.m = down.vector.z = float("nan")
+    payload.publish(body)
+    chain.sees("payload refused: (nan) has a number that is not finite")
+    gravity.publish(down)
+    chain.sees("gravity refused: (0, 0, nan) has a number that is not finite")
+    answer = chain.peer.set_parameter(CONTROLLER, "mode", "nix")
+    assert not answer.successful
+    assert answer.reason.startswith("parameter 'mode' is 'nix'; give one of feedforward, ")
 
 
 def test_a_goal_of_some_joints_is_followed_only_where_that_is_allowed(chain, begin):

@@ -168,6 +168,11 @@ def test_other_joints_than_those_of_the_parameter_are_refused(load):
         ({"actuator_coupling": [1.0]}, "'actuator_space' is false; set it to true"),
         ({"command_interfaces": ["position"]}, "give [effort] or [position, effort]"),
         ({"gravity": [0.0, 1.0]}, "parameter 'gravity' has 2 entries; give 3"),
+        ({"gravity": [0.0, float("nan"), 1.0]}, "'gravity' has an entry that is not finite"),
+        (
+            {"payload": {"mass": 1.0, "inertia": [1.0, 0.0, 0.0, 1.0, 0.0, -1.0]}},
+            "is not positive definite (smallest eigenvalue -1 kg m^2)",
+        ),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused_by_one_line(load, parameters, fault):
