@@ -482,10 +482,10 @@ def test_a_tracking_error_stops_the_arm_until_resume_and_its_goal_is_aborted(cha
     chain.sees("stopped", before)
     held = chain.rests()
     status, result = sent.end()
-    assert (status, result.error_code) == (
-        GoalStatus.STATUS_ABORTED,
-        Result.PATH_TOLERANCE_VIOLATED,
-    )
+    assert status == GoalStatus.STATUS_ABORTED
+    # The rest of the way may be shorter than the tolerance of the path, not than that of the goal
+    expected = Result.PATH_TOLERANCE_VIOLATED, Result.GOAL_TOLERANCE_VIOLATED
+    assert result.error_code in expected, result.error_string
     assert np.abs(chain.rests() - held).max() < STILL
     assert np.abs(held - begin).max() < 0.75 * np.abs(WAY).max()
     (line,) = [x for x in chain.log[before:].splitlines() if "stopped" in x]
