@@ -41,6 +41,7 @@ whole down to rest."""
 
 COMMAND = {
     "tau": Field(VECTOR, "commanded efforts, N m or N"),
+    "position": Field(VECTOR, "commanded positions, measured ones without feedback, rad or m"),
     "cut": Field(VECTOR, "1 where the effort limit cut the effort"),
     "integral": Field(VECTOR, "efforts of the integral part, N m or N"),
     "gap": Field(VECTOR, "effort before the last fade minus the one that the fade leads to"),
@@ -110,8 +111,10 @@ def command(x: Any) -> dict[str, Any]:
     tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest).tau, x.effort)
 
     sound = both(finite(aim), x.seen)
+    position = chosen(x.has_feedback, x.desired[0] + x.lead * x.desired[1], x.q)
     return {
         "tau": chosen(sound, tau, last.tau),
+        "position": clip(position, x.lower, x.upper),
         "cut": chosen(sound, cut, x.cut),
         "integral": chosen(sound, integral, x.integral),
         "gap": chosen(sound, gap, x.gap),

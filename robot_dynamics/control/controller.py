@@ -502,7 +502,7 @@ class Controller:
         sentence, robot = SENTENCES[cause], self.model.dynamics.robot
         numbers = abs(self.field("stop_value")[0]), self.field("stop_limit")[0]
         value, limit = (
-            f"{number:.{sentence.digits}g} {unit_of(robot, i, quantity)}"
+            f"{sentence.number(number)} {unit_of(robot, i, quantity)}"
             for number, quantity in zip(numbers, sentence.quantities, strict=True)
         )
         return sentence.text.format(joint=self.joint_names[i], value=value, limit=limit)

@@ -157,6 +157,11 @@ class Sentence(NamedTuple):
     remedy: str
     digits: int = 3
 
+    def number(self, x: float) -> str:
+        """Return a number in words, without an exponent below a million."""
+        whole = 10.0**self.digits <= abs(x) < 1e6
+        return f"{x:.0f}" if whole else f"{x:.{self.digits}g}"
+
 
 SENTENCES = {
     Cause.TRACKING_ERROR: Sentence(

@@ -91,6 +91,7 @@ ARRIVED: Mapping[str, Field] = {
     "came_has_tau": Field(SCALAR, "1 if there are efforts"),
     "halted": Field(SCALAR, "1 while references are not followed"),
     "refused": Field(SCALAR, "1 while there is a reason to follow none"),
+    "lead": Field(SCALAR, "time by which commanded positions are ahead, s"),
     "has_begin_tau": Field(SCALAR, "1 if the first command starts from given efforts"),
     "begin_tau": Field(VECTOR, "these efforts, N m or N"),
     "ending": Field(SCALAR, "1 to pass to a last command, 2 to give it at once, else 0"),

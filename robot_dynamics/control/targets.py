@@ -50,6 +50,9 @@ LEAD = 2.0
 SLIGHT = 1e-3
 """Share of the motion of a target that counts as none."""
 
+STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
+"""Singularity, distance behind the target, m, and time at both, s, of a target out of reach."""
+
 NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
 """Kinds of a target."""
 
@@ -130,6 +133,8 @@ TARGET = {
     "used_pull": Field((6,), "stiffness in the directions of motion in use"),
     "used_axis": Field((3,), "free axis in use"),
     "dropped": Field(SCALAR, "twists that have ended by themselves"),
+    "stretched_since": Field(SCALAR, "time since which the arm is stretched, s"),
+    "out_of_reach": Field(SCALAR, "distance of a target that is out of reach, else 0, m"),
 }
 """State of a target."""
 
@@ -191,6 +196,7 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     pose.rest(rests)
     pose.step(x)
     wrench = _push(x, both(pushing, negated(drops)))
+    reach = _reach(x, both(less(0.5, given), pushing, negated(begins)), pose, position)
     return {
         "target_held": 1.0,
         "target_rotation": pose.rotation,
@@ -218,9 +224,23 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         "in_stream": pose.in_stream,
         "twist_taken": x.twist_came,
         **wrench,
+        **reach,
         "used_pull": pull,
         "used_axis": x.task_free_axis,
         "dropped": x.dropped + both(ended, less(x.now - x.dt, until)),
+    }
+
+
+def _reach(x: Any, led: Any, target: _Target, position: Array) -> dict[str, Any]:
+    """Return how long the arm is stretched towards a target, and that target's distance."""
+    behind = size_of(x.task_selection[:3] * x.task_error[:3])
+    stretched = both(led, less(STRETCHED, x.singularity), less(SHORT_M, behind))
+    goal = chosen(equal(x.given, POSE), x.pose_position, target.position)
+    away = (goal - position) @ axes_of_task(x, target.rotation)
+    far = both(stretched, less(PATIENCE_S, x.now - x.stretched_since))
+    return {
+        "stretched_since": chosen(stretched, x.stretched_since, x.now),
+        "out_of_reach": chosen(far, size_of(x.task_selection[:3] * away), 0.0),
     }
 
 

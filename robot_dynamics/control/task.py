@@ -135,11 +135,6 @@ class Task:
         """Return target minus pose in axes of the root link, shape (6,), m and rad."""
         return way_between(pose, self.target.pose)
 
-    def distance(self, pose: Pose, goal: Pose) -> float:
-        """Return the distance between two poses in directions whose position is controlled, m."""
-        away = (goal.translation - pose.translation) @ self.axes
-        return float(np.linalg.norm(self.settings.selection[:3] * away))
-
     def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
         """Return the joint efforts by which the hand exerts a wrench, shape (n,), N m or N."""
         S = self.axes

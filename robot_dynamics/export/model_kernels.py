@@ -12,6 +12,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.control import load_checks
+from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.configuration import SIZE_OF_LOAD, Configuration
 from robot_dynamics.control.laws import LAWS
 from robot_dynamics.control.refusals import REFUSAL
@@ -47,6 +48,7 @@ def message_programs(
     found = {
         "configure": trace("configure", configuration.__call__, inputs),
         "frames": trace("frames", _frames(dynamics), vector),
+        "reference": trace("reference", _reference, {"written": (4, n), "chain": (2,)}),
         "hold": trace("hold", _hold(step), held),
         "check_load": trace("check_load", _check_load(step), checked),
         "check_wrench": trace(
@@ -62,6 +64,11 @@ def _frames(dynamics: Dynamics) -> Function:
         return {"poses": np.array([[*np.ravel(pose[0]), *pose[1]] for pose in poses])}
 
     return equations
+
+
+def _reference(written: Array, chain: Array) -> dict[str, Array]:
+    found = chained_reference(written, *chain)
+    return {"reference": np.concatenate([np.ravel(value) for value in found.values()])}
 
 
 def _hold(step: Step) -> Function:

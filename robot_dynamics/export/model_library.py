@@ -45,7 +45,7 @@ from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.version import __version__
 
-FUNCTIONS = ("configure", "frames", "hold", "check_load", "check_wrench")
+FUNCTIONS = ("configure", "frames", "reference", "hold", "check_load", "check_wrench")
 """Functions of the structure beside `step`."""
 
 

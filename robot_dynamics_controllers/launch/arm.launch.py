@@ -8,6 +8,7 @@ chained:=false    no joint_trajectory_controller: references come on the topic ~
 """
 
 import ctypes
+import struct
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -88,6 +89,11 @@ NUMBERS = [(name, ctypes.c_double) for name in ("lower", "upper", "velocity", "e
 NAMES = [(name, ctypes.c_char_p) for name in ("robot", "fingerprint", "command", "version")]
 
 
+SECTIONS = ("@Q", 0x28), ("@HH", 0x3A)
+"""Formats and places of the start, entry size and length of the table of sections in the head of a
+library of 64 bits."""
+
+
 class Joint(ctypes.Structure):
     """The structure `robot_dynamics_joint`."""
 
@@ -107,7 +113,16 @@ class Model(ctypes.Structure):
 
 
 def joints_of(path: Path) -> list[str]:
-    """Return the names of the joints of a model."""
+    """Return the names of the joints of a model.
+
+    Raises:
+        ValueError: If the file was cut off: the loader would end the process.
+    """
+    head = path.read_bytes()
+    if head[:4] == b"\x7fELF" and len(head) >= 64:  # linkers write the table of sections last
+        (table,), (size, count) = (struct.unpack_from(x, head, at) for x, at in SECTIONS)
+        if table + size * count > len(head):
+            raise ValueError(f"model '{path}' was cut off; copy it again")
     model = Model.in_dll(ctypes.CDLL(str(path)), "robot_dynamics_model")
     return [model.joints[i].name.decode() for i in range(model.joint_count)]
 

@@ -34,14 +34,15 @@ public:
   }
 
   /// Put numbers in place of those before.
-  void put(const double * values) noexcept
+  void put(const double * values) noexcept { put(values, values, 0); }
+
+  /// Put numbers in place of those before, the last ones from another place.
+  void put(const double * values, const double * last, std::size_t count) noexcept
   {
-    std::copy_n(values, slots_[back_].size(), slots_[back_].begin());
+    std::vector<double> & slot = slots_[back_];
+    std::copy_n(last, count, std::copy_n(values, slot.size() - count, slot.begin()));
     back_ = middle_.exchange(back_ | FRESH, std::memory_order_acq_rel) & ~FRESH;
   }
-
-  /// Return whether the last numbers were taken.
-  bool taken() const noexcept { return (middle_.load(std::memory_order_relaxed) & FRESH) == 0; }
 
   /// Take the latest numbers, or null if there are none since the last call. They stay valid until
   /// the next call.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "refusal.hpp"
 
@@ -56,6 +55,13 @@ Vector6 turned(
 double usable(double x, double largest)
 {
   return std::abs(x) < largest ? x : std::numeric_limits<double>::quiet_NaN();
+}
+
+void check_finite(const std::vector<double> & values)
+{
+  if (!std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); })) {
+    throw Refusal("(" + list(values) + ") has a number that is not finite");
+  }
 }
 
 Frames::Frames(const Model & model, const double * q)
@@ -133,14 +139,9 @@ Eigen::Isometry3d target_of(const Frames & frames, const geometry_msgs::msg::Pos
   Eigen::Isometry3d pose = Eigen::Isometry3d::Identity();
   pose.translation() = vector_of("position", msg.pose.position);
   const auto & o = msg.pose.orientation;
-  for (const auto & [name, value] :
-       {std::pair{"orientation.x", o.x},
-        {"orientation.y", o.y},
-        {"orientation.z", o.z},
-        {"orientation.w", o.w}}) {
-    check(name, value);
-  }
-  const Eigen::Quaterniond turn(o.w, o.x, o.y, o.z);
+  Eigen::Quaterniond turn;
+  turn.coeffs() << vector_of("orientation", o), o.w;
+  check("orientation.w", o.w);
   if (std::abs(turn.norm() - 1.0) > UNIT_LENGTH) {
     throw Refusal("the quaternion has the length " + text(turn.norm()) + "; give one of length 1");
   }

@@ -28,6 +28,9 @@ constexpr double LARGEST_EFFORT = 1e9;
 /// Return a number, or NaN if it is too large for one.
 double usable(double x, double largest = LARGEST_STATE);
 
+/// Refuse numbers of a message that are not finite. Throws Refusal.
+void check_finite(const std::vector<double> & values);
+
 /// Poses of the frames of a model at positions of the joints.
 class Frames
 {

@@ -123,19 +123,6 @@ Eigen::VectorXd numbers_of(const urdf::Joint & joint)
   return found;
 }
 
-const char * type_of(const urdf::Joint & joint)
-{
-  switch (joint.type) {
-    case urdf::Joint::REVOLUTE: return "revolute";
-    case urdf::Joint::CONTINUOUS: return "continuous";
-    case urdf::Joint::PRISMATIC: return "prismatic";
-    case urdf::Joint::FIXED: return "fixed";
-    case urdf::Joint::FLOATING: return "floating";
-    case urdf::Joint::PLANAR: return "planar";
-    default: return "unknown";
-  }
-}
-
 std::string link_difference(const robot_dynamics_link & model, const urdf::Model & robot)
 {
   const std::string link = "link " + quoted(model.name);
@@ -156,7 +143,10 @@ std::string joint_difference(const robot_dynamics_tree_joint & model, const urdf
   if (!found) {
     return joint + " is missing";
   }
-  const std::string type = type_of(*found);
+  static constexpr const char * TYPES[] = {
+    // by the numbers of urdf::Joint
+    "unknown", "revolute", "continuous", "prismatic", "floating", "planar", "fixed"};
+  const std::string type = TYPES[found->type];
   if (type != model.type) {
     return joint + " is " + type + ", not " + model.type;
   }

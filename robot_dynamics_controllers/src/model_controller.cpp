@@ -25,10 +25,6 @@ constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
 constexpr const char * FELT_TOPIC = "force_torque";
-// Singularity, distance from the target, m, and time at both, s, with which it is out of reach
-constexpr double STRETCHED = 0.5;
-constexpr double SHORT = 0.01;
-constexpr double PATIENCE = 1.0;
 
 const std::vector<std::string> REFERENCES = {"position", "velocity", "acceleration", "effort"};
 
@@ -56,9 +52,9 @@ constexpr const char * ARRIVED_NAMES[] = {
   "now", "state_new", "state_q", "state_qd", "state_came", "state_stamp", "reference_came",
   "came_reference", "came_reference_ahead", "came_before", "came_after", "came_ahead", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
-  "felt_came"};
+  "felt_came", "lead"};
 constexpr const char * STATE_NAMES[] = {
-  "status", "commands", "q", "tau", "cut", "error", "desired", "has_feedback"};
+  "status", "seen", "commands", "q", "tau", "position", "cut", "error"};
 // clang-format on
 
 }  // namespace
@@ -110,10 +106,7 @@ ModelController::CallbackReturn ModelController::on_init()
 {
   try {
     // The file and its joints come before the parameters that the joints have
-    if (!get_node()->has_parameter("model")) {
-      get_node()->declare_parameter("model", "");
-    }
-    auto model = std::make_unique<ModelLibrary>(get_node()->get_parameter("model").as_string());
+    auto model = std::make_unique<ModelLibrary>(auto_declare<std::string>("model", ""));
     if (!get_node()->has_parameter("joints")) {
       rcl_interfaces::msg::ParameterDescriptor descriptor;
       descriptor.description = "Joints of the model, in its order";
@@ -147,6 +140,7 @@ void ModelController::use_model(std::unique_ptr<ModelLibrary> && model)
   mode_at_ = offset_of((*model)->settings, "mode");
   n_ = (*model)->joint_count;
   values_.emplace(**model, get_update_rate());
+  last_model_ = std::move(model_);
   model_ = std::move(model);
 }
 
@@ -176,9 +170,11 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     settings_ = initial(robot.settings);
     effort_.setZero(static_cast<Eigen::Index>(n_));
     last_effort_.assign(n_, 0.0);
-    shown_ = latest_ = logged_ = peaks_ = diagnosed_ = Snapshot(robot);
+    shown_ = latest_ = logged_ = Snapshot(robot);
     snapshots_out_.resize(shown_.values().size());
-    lead_ = wiring_.given.reference_lead / std::max(1u, get_update_rate());
+    written_.assign(4 * n_, NAN_VALUE);
+    chained_.assign(3 + 4 * n_, 0.0);
+    chain_ = {0.0, wiring_.given.reference_lead / std::max(1u, get_update_rate())};
     put(std::move(found));
   } catch (const std::exception & error) {
     filling_ = false;
@@ -231,7 +227,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
   std::copy_n(robot.state.initial, state_.size(), state_.begin());
   std::copy_n(robot.arrived.initial, arrived_.size(), arrived_.begin());
   now_ = 0.0;
-  velocity_is_written_ = false;
+  chain_[0] = 0.0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     settings_in_.put(present_.settings.data());
@@ -249,13 +245,13 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
 
 ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_lifecycle::State &)
 {
-  if (shown_.sees()) {
+  if (*state(SEEN) > 0.5) {
     const double * load = arrived(LOAD);
-    model().hold(shown_.field("q"), settings_.data(), load, last_effort_.data());
+    model().hold(state(Q), settings_.data(), load, last_effort_.data());
     write_commands(last_effort_.data());
   }
   shown_[ACTIVE] = 0.0;
-  snapshots_out_.put(shown_.values().data());
+  snapshots_out_.put(shown_.values().data(), state_.data(), state_.size());
   return CallbackReturn::SUCCESS;
 }
 
@@ -377,10 +373,12 @@ controller_interface::return_type ModelController::update_and_write_commands(
   // A clock of the system may jump; periods are those of the loop
   period_ = static_cast<double>(std::max<std::int64_t>(period.nanoseconds(), 0)) * 1e-9;
   now_ += period_;
-  shown_[CHAINED] = is_in_chained_mode() ? 1.0 : 0.0;
+  const bool chained = is_in_chained_mode();
+  shown_[CHAINED] = chained ? 1.0 : 0.0;
+  *arrived(LEAD) = chained ? chain_[1] : 0.0;
   read_states();
   take_changes();
-  if (is_in_chained_mode()) {
+  if (chained) {
     read_reference_interfaces();
   }
   *arrived(NOW) = now_;
@@ -432,41 +430,23 @@ void ModelController::take_changes()
 
 void ModelController::read_reference_interfaces()
 {
-  bool positions = true;
-  bool velocities = true;
-  bool efforts = wiring_.given.reference_effort_interface;
-  double * q = arrived(REF_AFTER);
-  double * qdd = arrived(REF_QDD);
-  double * tau = arrived(REF_TAU);
-  for (std::size_t i = 0; i < n_; ++i) {
-    positions = positions && std::isfinite(usable(value_of(*references_[i])));
-    velocities = velocities && std::isfinite(usable(value_of(*references_[n_ + i])));
+  for (std::size_t k = 0; k < references_.size(); ++k) {
+    written_[k] = value_of(*references_[k]);
   }
-  velocity_is_written_ = velocity_is_written_ || velocities;
-  const bool comes = positions && (velocities || !velocity_is_written_);
-  for (std::size_t i = 0; i < n_ && comes; ++i) {
-    const double velocity = value_of(*references_[n_ + i]);
-    const double acceleration = usable(value_of(*references_[2 * n_ + i]));
-    qdd[i] = std::isfinite(acceleration) ? acceleration : 0.0;
-    // Feedback compares with the states of now, but the references are those of the next cycle
-    const double qd = std::isfinite(velocity) ? velocity : 0.0;
-    q[i] = value_of(*references_[i]) - lead_ * (qd - lead_ / 2.0 * qdd[i]);
-    q[n_ + i] = qd - lead_ * qdd[i];
-    if (wiring_.given.reference_effort_interface) {
-      const double effort = usable(value_of(*references_[3 * n_ + i]), LARGEST_EFFORT);
-      efforts = efforts && std::isfinite(effort);
-      tau[i] = std::isfinite(effort) ? effort : 0.0;
+  model().reference(written_.data(), chain_.data(), chained_.data());
+  chain_[0] = chained_[1];
+  const double * q = chained_.data() + 3;
+  if (chained_[0] > 0.5) {
+    for (const Arrived field : {REF_LAST, REF_BEFORE, REF_AFTER}) {
+      std::copy_n(q, 2 * n_, arrived(field));
     }
-  }
-  if (comes) {
-    std::copy_n(q, 2 * n_, arrived(REF_BEFORE));
-    std::copy_n(q, 2 * n_, arrived(REF_LAST));
-    *arrived(REF_HAS_TAU) = efforts ? 1.0 : 0.0;
+    std::copy_n(q + 2 * n_, n_, arrived(REF_QDD));
+    std::copy_n(q + 3 * n_, n_, arrived(REF_TAU));
+    *arrived(REF_HAS_TAU) = chained_[2];
     *arrived(REF_CAME) = now_;
   }
   for (std::size_t i = 0; i < n_; ++i) {
-    // Whoever writes velocities writes them in every cycle: one that stays NaN has stopped. A
-    // position stays, as preceding controllers read it back.
+    // Velocities that stay NaN have stopped. Positions stay, as preceding controllers read them back.
     (void)references_[n_ + i]->set_value(NAN_VALUE);
   }
 }
@@ -478,20 +458,12 @@ void ModelController::write_commands(const double * effort)
   if (wiring_.to_actuators.size() > 0) {
     effort_.noalias() = wiring_.to_actuators * Eigen::Map<const Eigen::VectorXd>(effort, n);
   }
-  const double * desired = state(DESIRED);
-  const double * measured = state(Q);
-  const bool follows = *state(HAS_FEEDBACK) > 0.5 && shown_[ACTIVE] > 0.5;
-  const double lead = shown_[CHAINED] > 0.5 ? lead_ : 0.0;
   std::size_t k = 0;
   bool written = true;
   for (const std::string & interface : wiring_.given.command_interfaces) {
-    const bool efforts = interface[0] == 'e';
+    const double * values = interface == "effort" ? effort_.data() : state(POSITION);
     for (std::size_t i = 0; i < n_; ++i, ++k) {
-      const double position = follows ? desired[i] + lead * desired[n_ + i] : measured[i];
-      const robot_dynamics_joint & joint = model().joints[i];
-      const double value = efforts ? effort_[static_cast<Eigen::Index>(i)]
-                                   : std::min(std::max(position, joint.lower), joint.upper);
-      written = command_interfaces_[k].set_value(value, 1) && written;
+      written = command_interfaces_[k].set_value(values[i], 1) && written;
     }
   }
   shown_[UNWRITTEN] += written ? 0.0 : 1.0;
@@ -499,9 +471,8 @@ void ModelController::write_commands(const double * effort)
 
 void ModelController::show(std::int64_t stamp)
 {
-  if (snapshots_out_.taken()) {
-    shown_[LONGEST_PERIOD] = 0.0;
-    std::fill_n(shown_.largest_error(), n_, 0.0);
+  if (counts_anew_.exchange(false)) {
+    shown_.count_anew();
   }
   shown_[STAMP_S] = static_cast<double>(stamp / 1000000000);
   shown_[STAMP_NS] = static_cast<double>(stamp % 1000000000);
@@ -515,8 +486,7 @@ void ModelController::show(std::int64_t stamp)
     double & largest = shown_.largest_error()[i];
     largest = std::max(largest, std::abs(state(ERROR)[i]));
   }
-  std::copy_n(state_.data(), state_.size(), shown_.state());
-  snapshots_out_.put(shown_.values().data());
+  snapshots_out_.put(shown_.values().data(), state_.data(), state_.size());
 }
 
 // -- parameters, in other threads --------------------------------------------------------------
@@ -547,7 +517,6 @@ void ModelController::fill_in_defaults(const std::vector<double> & effective)
   if (!result.successful) {
     throw Refusal("the default parameters of the model are refused: " + result.reason);
   }
-  values_->note(found);
 }
 
 void ModelController::put(Configured && found, bool load_alone)
@@ -629,7 +598,6 @@ const Snapshot & ModelController::latest()
 {
   if (const double * values = snapshots_out_.take()) {
     std::copy_n(values, latest_.values().size(), latest_.values().begin());
-    peaks_.include(latest_);
   }
   return latest_;
 }
@@ -670,19 +638,24 @@ void ModelController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
 {
   const std::string & frame = msg.header.frame_id;
   const std::string own = model().payload_frame;
-  if (!own.empty() && !frame.empty() && frame != own) {
-    refuse("payload", "payload refused: frame " + quoted(frame) + " is not " + quoted(own));
-    return;
-  }
   const auto & body = msg.inertia;
-  const rcl_interfaces::msg::SetParametersResult result = get_node()->set_parameters_atomically(
-    {rclcpp::Parameter("payload.mass", body.m),
-     rclcpp::Parameter("payload.com", std::vector<double>{body.com.x, body.com.y, body.com.z}),
-     rclcpp::Parameter(
-       "payload.inertia",
-       std::vector<double>{body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz})});
-  if (!result.successful) {
-    refuse("payload", "payload refused: " + result.reason);
+  const std::vector<double> com = {body.com.x, body.com.y, body.com.z};
+  const std::vector<double> inertia = {body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz};
+  try {
+    if (!own.empty() && !frame.empty() && frame != own) {
+      throw Refusal("frame " + quoted(frame) + " is not " + quoted(own));
+    }
+    check_finite({body.m});  // NaN would be the default
+    check_finite(com);
+    check_finite(inertia);
+    const rcl_interfaces::msg::SetParametersResult result = get_node()->set_parameters_atomically(
+      {rclcpp::Parameter("payload.mass", body.m), rclcpp::Parameter("payload.com", com),
+       rclcpp::Parameter("payload.inertia", inertia)});
+    if (!result.successful) {
+      throw Refusal(result.reason);
+    }
+  } catch (const Refusal & error) {
+    refuse("payload", std::string("payload refused: ") + error.what());
   }
 }
 
@@ -694,7 +667,9 @@ void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
       throw Refusal("frame " + quoted(frame) + " is not the root link " + quoted(model().root));
     }
     const auto before = gravity_;
-    gravity_ = std::vector<double>{msg.vector.x, msg.vector.y, msg.vector.z};
+    const std::vector<double> asked = {msg.vector.x, msg.vector.y, msg.vector.z};
+    check_finite(asked);
+    gravity_ = asked;
     try {
       Configured found = configured(lookup({}));
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -830,7 +805,7 @@ void ModelController::report()
   }
   log(logged_, now);
   log_hand(logged_, now);
-  if (now.active() && now.sees() && now[CYCLES] != logged_[CYCLES]) {
+  if (now.active() && now.sees() && now.number("cycle_at") != logged_.number("cycle_at")) {
     control_msgs::msg::JointTrajectoryControllerState state;
     fill(state, now);
     topics_.states->publish(state);
@@ -886,21 +861,19 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   if (same || braked > -0.5 || status == "waiting") {
     return;
   }
-  const std::string line = words_for_status(now);
-  const std::string resume =
-    std::string("call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
-  if (status == "stopped") {
-    RCLCPP_WARN(logger, "%s: %s; %s", line.c_str(), reason_of_stop(now).c_str(), resume.c_str());
-  } else if (status == "paused") {
-    RCLCPP_WARN(logger, "%s; %s", line.c_str(), resume.c_str());
-  } else if (status == "blind") {
-    RCLCPP_WARN(logger, "%s", line.c_str());
+  const bool stopped = status == "stopped";
+  std::string line = words_for_status(now) + (stopped ? ": " + reason_of_stop(now) : "");
+  if (stopped || status == "paused") {
+    line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
   } else if (status == "silent") {
-    RCLCPP_ERROR(
-      logger,
-      "%s; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
-      "come",
-      line.c_str());
+    line +=
+      "; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
+      "come";
+  }
+  if (status == "silent") {
+    RCLCPP_ERROR(logger, "%s", line.c_str());
+  } else if (stopped || status == "paused" || status == "blind") {
+    RCLCPP_WARN(logger, "%s", line.c_str());
   } else {
     RCLCPP_INFO(logger, "%s", line.c_str());
   }
@@ -925,17 +898,8 @@ void ModelController::log_hand(const Snapshot & before, const Snapshot & now)
     RCLCPP_WARN(logger, "no %s for %g s: the hand presses without feedback", FELT_TOPIC, timeout);
   }
   feels_ = feels;
-  const std::string status = status_of(now);
-  const bool follows = status == "tracking" || status == "holding";
-  const bool far = follows && now.number("given") > 0.5 && now.number("singularity") > STRETCHED;
-  const double * error = now.field("task_error");
-  const double distance = std::hypot(error[0], error[1], error[2]);
-  const double at = now.number("cycle_at");
-  if (!far || distance < SHORT) {
-    far_since_ = at;
-    far_is_logged_ = false;
-  } else if (at - far_since_ > PATIENCE && !far_is_logged_) {
-    far_is_logged_ = true;
+  const double distance = now.number("out_of_reach");
+  if (distance > 0.0 && !(before.number("out_of_reach") > 0.0)) {
     RCLCPP_WARN(
       logger,
       "the hand stays %.3g m from its target, which is out of reach: the arm is stretched towards "
@@ -986,16 +950,13 @@ void ModelController::publish_diagnostics()
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     snapshot = latest_;
-    snapshot.include(peaks_);
-    snapshot.count_from(diagnosed_);
-    diagnosed_ = latest_;
-    peaks_ = latest_;
     facts.load = words_for_load(model(), present_.load);
   }
   diagnostic_msgs::msg::DiagnosticArray msg;
   msg.header.stamp = get_node()->now();
   msg.status.push_back(diagnostics(snapshot, facts));
   topics_.diagnostics->publish(msg);
+  counts_anew_ = true;
 }
 
 }  // namespace robot_dynamics_controllers

@@ -35,8 +35,7 @@ namespace robot_dynamics_controllers
 ///
 /// References come through reference interfaces, or through the topic ~/reference. The loop writes
 /// what arrived into the vectors of the model, calls its step, and reads the command; it decides
-/// nothing. The loop and the other threads share no more than the exchanges, `resume_` and
-/// `drops_target_`.
+/// nothing. The loop and the other threads share no more than the exchanges and the atomic flags.
 class ModelController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -66,9 +65,8 @@ private:
   enum Arrived : std::size_t {
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
-    FELT_CAME, ARRIVED_FIELDS};
-  enum State : std::size_t {
-    STATUS, COMMANDS, Q, TAU, CUT, ERROR, DESIRED, HAS_FEEDBACK, STATE_FIELDS};
+    FELT_CAME, LEAD, ARRIVED_FIELDS};
+  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, CUT, ERROR, STATE_FIELDS};
   // clang-format on
 
   // -- in the loop
@@ -114,6 +112,7 @@ private:
   const Model & model() const { return **model_; }
 
   std::unique_ptr<ModelLibrary> model_;
+  std::unique_ptr<ModelLibrary> last_model_;  // a callback may still use it
   std::array<std::size_t, ARRIVED_FIELDS> arrived_at_{};
   std::array<std::size_t, STATE_FIELDS> state_at_{};
   std::size_t edition_at_ = 0;  // of the settings
@@ -122,12 +121,12 @@ private:
 
   // -- the loop
   std::vector<double> state_, next_, arrived_, settings_;
-  Snapshot shown_;
-  double now_ = 0.0;      // s since activation
-  double period_ = 0.0;   // s
-  double lead_ = 0.0;     // of references of a preceding controller, s
-  double edition_ = 0.0;  // of the settings
-  bool velocity_is_written_ = false;
+  Snapshot shown_;                 // except for its state
+  double now_ = 0.0;               // s since activation
+  double period_ = 0.0;            // s
+  double edition_ = 0.0;           // of the settings
+  std::array<double, 2> chain_{};  // of a preceding controller; see robot_dynamics_model.reference
+  std::vector<double> written_, chained_;  // by it, and the reference
   Eigen::VectorXd effort_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> references_;
 
@@ -136,6 +135,7 @@ private:
   Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, felt_in_;
   std::atomic<bool> resume_{false};
   std::atomic<bool> drops_target_{false};
+  std::atomic<bool> counts_anew_{false};
 
   // -- other threads
   std::mutex mutex_;  // of what follows
@@ -144,14 +144,12 @@ private:
   Wiring wiring_;
   Configured present_;                          // last put into the exchanges
   std::optional<std::vector<double>> gravity_;  // of the topic
-  Snapshot latest_, logged_, peaks_, diagnosed_;
+  Snapshot latest_, logged_;
   std::vector<double> last_effort_;  // left on deactivation
   std::uint32_t refused_ = 0;
   std::atomic<bool> filling_{false};  // parameters are set by this controller itself
   std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
-  double far_since_ = 0.0;                        // the target is out of reach, s
-  bool far_is_logged_ = false;
   bool feels_ = true;  // a wrench is measured, where force feedback needs one
   std::chrono::steady_clock::time_point diagnosed_at_;
 

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "refusal.hpp"
@@ -42,6 +44,18 @@ void check_owner(const std::string & model, const struct stat & status)
   }
   if (status.st_size > LARGEST_FILE) {
     throw Refusal(model + " is too large for a model");
+  }
+}
+
+/// Refuse a library that was cut off: the loader would end the process.
+void check_length(const std::string & model, int file, off_t size)
+{
+  ElfW(Ehdr) head = {};
+  const bool is_library = ::pread(file, &head, sizeof(head), 0) == sizeof(head) &&
+                          std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0;
+  // Linkers write the table of sections last
+  if (is_library && head.e_shoff + head.e_shnum * sizeof(ElfW(Shdr)) > std::size_t(size)) {
+    throw Refusal(model + " was cut off; copy it again");
   }
 }
 
@@ -78,13 +92,14 @@ ModelLibrary::~ModelLibrary() { close(); }
 void ModelLibrary::open(const std::string & path)
 {
   const std::string model = "model " + quoted(path);
-  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status = {};
   if (file_ < 0 || ::fstat(file_, &status) != 0) {
     throw Refusal(
       model + " cannot be read (" + reason() + "); write it with `robot-dynamics export model`");
   }
   check_owner(model, status);
+  check_length(model, file_, status.st_size);
   memory_ = ::memfd_create("robot_dynamics_model", MFD_CLOEXEC);
   if (!copied(file_, memory_, status.st_size)) {
     throw Refusal(model + " cannot be read (" + reason() + ")");
@@ -150,17 +165,16 @@ std::vector<std::string> joint_names(const Model & model)
 
 std::string unit(const Model & model, std::size_t joint, const std::string & quantity)
 {
-  const bool rotates = model.joints[joint].rotates != 0;
-  if (quantity == "position") {
-    return rotates ? "rad" : "m";
+  static const std::map<std::string, std::pair<const char *, const char *>> UNITS = {
+    {"position", {"m", "rad"}},
+    {"velocity", {"m/s", "rad/s"}},
+    {"effort", {"N", "N m"}},
+    {"frequency", {"Hz", "Hz"}}};
+  const auto found = UNITS.find(quantity);
+  if (found == UNITS.end()) {
+    return quantity;
   }
-  if (quantity == "velocity") {
-    return rotates ? "rad/s" : "m/s";
-  }
-  if (quantity == "effort") {
-    return rotates ? "N m" : "N";
-  }
-  return quantity == "frequency" ? "Hz" : quantity;
+  return model.joints[joint].rotates != 0 ? found->second.second : found->second.first;
 }
 
 std::string sentence(
@@ -171,12 +185,14 @@ std::string sentence(
   const std::string format = "%." + std::to_string(cause.digits) + "g";
   const auto number = [&](double x, const char * quantity) {
     const std::string of = unit(model, i, quantity);
-    return text(x, format.c_str()) + (of.empty() ? "" : " " + of);
+    x = of == quantity ? x : std::abs(x);  // of a joint
+    const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) && std::abs(x) < 1e6;
+    return text(x, whole ? "%.0f" : format.c_str()) + (of.empty() ? "" : " " + of);
   };
   const std::string words = std::string(cause.text) + (remedy.empty() ? "" : "; " + remedy);
   const std::pair<std::string, std::string> places[] = {
     {"{joint}", model.joints[i].name},
-    {"{value}", number(std::abs(value), cause.value_quantity)},
+    {"{value}", number(value, cause.value_quantity)},
     {"{limit}", number(limit, cause.limit_quantity)}};
   std::string line;
   for (std::size_t at = 0; at < words.size();) {  // once, as names may hold the places too

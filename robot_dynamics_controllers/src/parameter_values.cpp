@@ -41,13 +41,15 @@ void for_each_parameter(const Model & model, Visit visit)
 
 double number_of(const std::string & word, const Field & field)
 {
+  std::vector<std::string> known;
   for (std::size_t k = 0; field.choices != nullptr && field.choices[k] != nullptr; ++k) {
     if (word == field.choices[k]) {
       return static_cast<double>(k);
     }
+    known.emplace_back(field.choices[k]);
   }
   throw Refusal(
-    std::string("parameter '") + field.name + "' is '" + word + "', which is no choice");
+    "parameter " + quoted(field.name) + " is " + quoted(word) + "; give one of " + joined(known));
 }
 
 /// Return the numbers of a parameter; none of an empty list.
@@ -140,7 +142,9 @@ std::vector<double> ParameterValues::numbers(
         return;
       }
       const auto filled = filled_.find(name);
-      if (!node.has_parameter(name) || (filled != filled_.end() && filled->second == get(name))) {
+      if (
+        !node.has_parameter(name) ||
+        (filled != filled_.end() && filled->second.second == get(name))) {
         return;
       }
       const std::vector<double> given = numbers_of(get(name), field);
@@ -179,7 +183,7 @@ Configured ParameterValues::configured(
 }
 
 Parameters ParameterValues::defaults(
-  const rclcpp_lifecycle::LifecycleNode & node, const std::vector<double> & effective) const
+  const rclcpp_lifecycle::LifecycleNode & node, const std::vector<double> & effective)
 {
   Parameters found;
   for_each_parameter(
@@ -187,32 +191,20 @@ Parameters ParameterValues::defaults(
       const double * values = effective.data() + at;
       const bool known = std::all_of(values, values + size, is_finite);
       if (known && node.has_parameter(name) && is_default(node.get_parameter(name))) {
-        found.push_back(parameter_of(node.get_parameter(name), values, size, field));
+        const rclcpp::Parameter before = node.get_parameter(name);
+        found.push_back(parameter_of(before, values, size, field));
+        filled_[name] = {before, found.back()};
       }
     });
   return found;
 }
 
-void ParameterValues::note(const Parameters & filled)
-{
-  for (const rclcpp::Parameter & parameter : filled) {
-    filled_[parameter.get_name()] = parameter;
-  }
-}
-
 Parameters ParameterValues::forgotten(const rclcpp_lifecycle::LifecycleNode & node) const
 {
   Parameters found;
-  for (const auto & [name, parameter] : filled_) {
-    if (!node.has_parameter(name) || node.get_parameter(name) != parameter) {
-      continue;
-    }
-    switch (parameter.get_type()) {
-      case rclcpp::ParameterType::PARAMETER_DOUBLE: found.emplace_back(name, NAN_VALUE); break;
-      case rclcpp::ParameterType::PARAMETER_STRING_ARRAY:
-        found.emplace_back(name, std::vector<std::string>{});
-        break;
-      default: found.emplace_back(name, std::vector<double>{});
+  for (const auto & [name, values] : filled_) {
+    if (node.has_parameter(name) && node.get_parameter(name) == values.second) {
+      found.push_back(values.first);
     }
   }
   return found;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model_library.hpp"
@@ -45,12 +46,10 @@ public:
     const rclcpp_lifecycle::LifecycleNode & node, const Lookup & get,
     const std::vector<double> * gravity) const;
 
-  /// Return the parameters that have no value yet with the values that are used.
+  /// Return the parameters that have no value yet with the values that are used. As long as these
+  /// are unchanged, they are defaults.
   Parameters defaults(
-    const rclcpp_lifecycle::LifecycleNode & node, const std::vector<double> & effective) const;
-
-  /// Note parameters that were filled in: as long as they are unchanged, they are defaults.
-  void note(const Parameters & filled);
+    const rclcpp_lifecycle::LifecycleNode & node, const std::vector<double> & effective);
 
   /// Return parameters as they were before they were filled in.
   Parameters forgotten(const rclcpp_lifecycle::LifecycleNode & node) const;
@@ -61,7 +60,7 @@ private:
 
   const Model & model_;
   double rate_;
-  std::map<std::string, rclcpp::Parameter> filled_;
+  std::map<std::string, std::pair<rclcpp::Parameter, rclcpp::Parameter>> filled_;  // before, after
 };
 
 /// Parameters that do not change while the controller runs.

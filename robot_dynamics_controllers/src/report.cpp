@@ -40,28 +40,12 @@ Snapshot::Snapshot(const Model & model)
   std::copy_n(model.state.initial, model.state.size, state());
 }
 
-void Snapshot::include(const Snapshot & before)
+void Snapshot::count_anew()
 {
-  if (before.values_.size() != values_.size()) {
-    return;
+  for (const Shown number : {CYCLES, UNWRITTEN, TIME, LONGEST_PERIOD}) {
+    (*this)[number] = 0.0;
   }
-  (*this)[LONGEST_PERIOD] = std::max((*this)[LONGEST_PERIOD], before[LONGEST_PERIOD]);
-  for (std::size_t i = 0; i < n_; ++i) {
-    largest_error()[i] = std::max(largest_error()[i], before.largest_error()[i]);
-  }
-}
-
-void Snapshot::count_from(const Snapshot & before)
-{
-  if (before.values_.size() != values_.size() || (*this)[CYCLES] < before[CYCLES]) {
-    return;
-  }
-  for (const Shown number : {CYCLES, UNWRITTEN, TIME}) {
-    (*this)[number] -= before[number];
-  }
-  for (std::size_t i = 0; i < n_; ++i) {
-    saturated()[i] -= before.saturated()[i];
-  }
+  std::fill_n(saturated(), 2 * n_, 0.0);
 }
 
 std::string status_of(const Snapshot & snapshot)

@@ -18,7 +18,7 @@
 namespace robot_dynamics_controllers
 {
 
-/// Number that the loop shows beside its state. Counts and times are those since activation.
+/// Number that the loop shows beside its state. Counts are those since the last diagnosis.
 enum Shown : std::size_t
 {
   ACTIVE,
@@ -28,14 +28,14 @@ enum Shown : std::size_t
   UNWRITTEN,       // commands that an interface did not accept
   TIME,            // s
   FELT_AGE,        // of the measured wrench, s
-  LONGEST_PERIOD,  // s, since the last snapshot that was taken
+  LONGEST_PERIOD,  // s
   STAMP_S,
   STAMP_NS,
   SHOWN_NUMBERS
 };
 
 /// State of the loop after a cycle: numbers, then for each joint the cycles in which it was
-/// saturated and its largest error since the last snapshot that was taken, then the state.
+/// saturated and its largest error, then the state.
 class Snapshot
 {
 public:
@@ -71,11 +71,8 @@ public:
   }
   const Model & model() const { return *model_; }
 
-  /// Take the extremes of an earlier snapshot in, too.
-  void include(const Snapshot & before);
-
-  /// Take off the counts of an earlier snapshot, unless the controller was activated since.
-  void count_from(const Snapshot & before);
+  /// Set counts and largest values to zero.
+  void count_anew();
 
 private:
   const Model * model_ = nullptr;

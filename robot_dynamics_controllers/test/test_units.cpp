@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,13 @@ TEST(ModelLibrary, refuses_what_is_no_safe_library)
   EXPECT_NE(refusal().find("may be written by others"), std::string::npos);
   ::chmod(path.c_str(), 0644);
   EXPECT_NE(refusal().find("cannot be loaded ("), std::string::npos);
+  std::stringstream program;
+  program << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+  std::ofstream(path, std::ios::binary) << program.str().substr(0, program.str().size() / 2);
+  EXPECT_NE(refusal().find("was cut off; copy it again"), std::string::npos);
+  ::unlink(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_NE(refusal().find("is no file"), std::string::npos);
   ::unlink(path.c_str());
   EXPECT_NE(refusal_of([] { ModelLibrary library("/tmp"); }).find("is no file"), std::string::npos);
   EXPECT_NE(refusal_of([] { ModelLibrary library(""); }).find("is empty"), std::string::npos);
@@ -146,6 +154,13 @@ TEST(Sentence, fills_places_once)
   EXPECT_EQ(
     sentence(robot, cause, 0.0, -0.25, 2.0, cause.remedy),
     "joint '{value}' is 0.25 rad off; beyond 2");
+}
+
+TEST(Sentence, has_no_exponent_below_a_million)
+{
+  const robot_dynamics_cause cause = {"heavy", "{value}, {limit}", "kg", "effort", "", 3};
+  EXPECT_EQ(sentence(model(), cause, 0.0, 3000.0, 2e6, ""), "3000 kg, 2e+06 N m");
+  EXPECT_EQ(sentence(model(), cause, 0.0, -0.5, -7.0, ""), "-0.5 kg, 7 N m");
 }
 
 TEST(Messages, matches_a_reference_by_name)

@@ -63,3 +63,9 @@ def test_the_first_row_whose_condition_holds_decides_whatever_holds_below_it(fir
 def test_it_tracks_when_nothing_keeps_it_from_that_and_holds_once_it_is_told(why):
     assert status() is Status.TRACKING
     assert status({why: 1.0}) is Status.HOLDING
+
+
+def test_numbers_of_a_sentence_have_no_exponent_below_a_million():
+    sentence = SENTENCES[Cause.COLLISION]
+    numbers = [sentence.number(x) for x in (0.25, 999.4, 3000.0, 2e6)]
+    assert numbers == ["0.25", "999", "3000", "2e+06"]

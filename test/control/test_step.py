@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hostile_cycles import HostileCycles
+from hostile_cycles import LEAD, HostileCycles
 from robot_dynamics.control import Controller, Settings, Status
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field, Layout
 from robot_dynamics.control.limits import effort_limits
@@ -111,6 +111,15 @@ def test_efforts_are_finite_and_within_their_limits_whatever_arrives(first, seed
         step = settings["effort_rate"] * min(after["dt"][0], settings["longest_cycle"][0])
         assert (abs(tau - before["tau"]) <= step + ROUND_OFF).all()
     assert began > 0.9 * CYCLES
+
+
+def test_commanded_positions_lead_the_desired_ones_inside_the_joint_ranges(first):
+    for _, after, settings in hostile(first, 0):
+        q, qd, _ = after["desired"].reshape(3, -1)
+        led = q + LEAD * qd if after["has_feedback"][0] else after["q"]
+        if after["dt"][0] > 0.0:  # the first cycle comes before the first reference
+            expected = np.clip(led, settings["lower"], settings["upper"])
+            np.testing.assert_allclose(after["position"], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))

@@ -305,6 +305,8 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode, times):
     reach = np.linalg.norm(loop.pose.translation - [0.0, 0.0, 0.333])
     assert reach > 0.75
     assert loop.task.last.singularity > 0.5
+    distance = np.linalg.norm(away.translation - loop.pose.translation)
+    assert loop.task.field("out_of_reach")[0] == pytest.approx(distance, abs=1e-3)
     loop.task.use(loop.task.settings)  # as after every change of the model
     assert np.abs(loop.run(0.1).task.last.error).max() > 0.3
     late = np.array(loop.efforts[-1000:])
@@ -530,14 +532,12 @@ def test_a_controller_without_a_task_refuses_its_modes():
     )
 
 
-def test_the_distance_from_a_target_counts_only_positions_that_are_controlled():
-    """A planar arm cannot leave its plane: a target beside that is not out of reach."""
-    arm = Dynamics(read_urdf(find_robot("planar_2r")))
-    task = Task(Model(arm, gains_for(arm)), arm.robot.tips[0])
-    assert task.settings.controlled[:3].count("free") == 1
-    out = np.array([float(what == "free") for what in task.settings.controlled[:3]])
-    here = task.pose(Model(arm, gains_for(arm)), np.array([0.3, 0.4]))
-    away = Pose(here.rotation, here.translation + 0.5 * out)
-    assert task.distance(here, away) == 0.0
-    in_plane = Pose(here.rotation, away.translation + 0.3 * np.eye(3)[np.argmin(out)])
-    assert task.distance(here, in_plane) == pytest.approx(0.3)
+def test_the_distance_of_a_target_out_of_reach_counts_only_controlled_directions():
+    loop = Loop(IMPEDANCE).run(0.5)
+    controlled = [*loop.task.settings.controlled[:2], "free", *loop.task.settings.controlled[3:]]
+    loop.task.use(replace(loop.task.settings, controlled=tuple(controlled)))
+    away = loop.pose.translation + [1.0, 0.0, 0.7]
+    loop.task.aim(Pose(loop.pose.rotation, away), loop.now)
+    assert loop.run(0.9).task.field("out_of_reach")[0] == 0.0
+    beyond = (away - loop.run(8.0).pose.translation)[:2]
+    assert loop.task.field("out_of_reach")[0] == pytest.approx(np.linalg.norm(beyond), abs=1e-3)

@@ -21,7 +21,13 @@ pytest.importorskip(
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
-from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from geometry_msgs.msg import (
+    InertiaStamped,
+    PoseStamped,
+    TwistStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -173,7 +179,8 @@ ament_package()
 """
 
 PACKAGE_XML = """<package format="3"><name>simulated_arm</name><version>0.0.0</version>
-<description>An arm</description><maintainer email="a@b.c">a</maintainer><license>none</license>
+<description>An arm</description><maintainer email="arm@example.com">a</maintainer>
+<license>none</license>
 <export><build_type>ament_cmake</build_type></export></package>"""
 
 PLUGIN_XML = """<library path="simulated_arm">
@@ -438,6 +445,20 @@ def test_a_violated_path_tolerance_aborts_and_the_arm_is_held(chain, begin):
     assert chain.desired[-1].joint_names and "stopped" not in chain.log
 
 
+def test_a_load_that_is_no_number_is_refused(chain):
+    payload = chain.peer.publisher(InertiaStamped, f"/{CONTROLLER}/payload")
+    gravity = chain.peer.publisher(Vector3Stamped, f"/{CONTROLLER}/gravity")
+    body, down = InertiaStamped(), Vector3Stamped()
+    body.inertia.m = down.vector.z = float("nan")
+    payload.publish(body)
+    chain.sees("payload refused: (nan) has a number that is not finite")
+    gravity.publish(down)
+    chain.sees("gravity refused: (0, 0, nan) has a number that is not finite")
+    answer = chain.peer.set_parameter(CONTROLLER, "mode", "nix")
+    assert not answer.successful
+    assert answer.reason.startswith("parameter 'mode' is 'nix'; give one of feedforward, ")
+
+
 def test_a_goal_of_some_joints_is_followed_only_where_that_is_allowed(chain, begin):
     goal = moveit_goal(chain.state(), WAY)
     goal.trajectory.joint_names = goal.trajectory.joint_names[1:]
@@ -461,10 +482,10 @@ def test_a_tracking_error_stops_the_arm_until_resume_and_its_goal_is_aborted(cha
     chain.sees("stopped", before)
     held = chain.rests()
     status, result = sent.end()
-    assert (status, result.error_code) == (
-        GoalStatus.STATUS_ABORTED,
-        Result.PATH_TOLERANCE_VIOLATED,
-    )
+    assert status == GoalStatus.STATUS_ABORTED
+    # The rest of the way may be shorter than the tolerance of the path, not than that of the goal
+    expected = Result.PATH_TOLERANCE_VIOLATED, Result.GOAL_TOLERANCE_VIOLATED
+    assert result.error_code in expected, result.error_string
     assert np.abs(chain.rests() - held).max() < STILL
     assert np.abs(held - begin).max() < 0.75 * np.abs(WAY).max()
     (line,) = [x for x in chain.log[before:].splitlines() if "stopped" in x]

@@ -310,3 +310,13 @@ def test_an_empty_folder_name_is_refused(copy):
         "",
         "robot-dynamics export: the folder to write to has no name; name one, . for this one\n",
     )
+
+
+def test_the_package_has_at_most_2500_lines_of_cpp():
+    lines = [
+        line.strip()
+        for path, text in controllers_package.package_files().items()
+        if path.startswith("src/") and path.endswith((".cpp", ".hpp"))
+        for line in text.splitlines()
+    ]
+    assert sum(bool(line) and not line.startswith("//") for line in lines) <= 2500

@@ -10,6 +10,7 @@ import pytest
 from hostile_arm import HOSTILE, hostile_urdf
 from hostile_cycles import HostileCycles
 from loaded_model import LoadedModel, built, request_of
+from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.step_kernels import Run, StepKernels
 from robot_dynamics.export.model_library import (
@@ -93,6 +94,20 @@ def test_frames_are_those_of_the_robot(parts, library):
         found = frame_pose(parts.robot, q, name)
         np.testing.assert_allclose(row[:9].reshape(3, 3), found.rotation, atol=1e-14)
         np.testing.assert_allclose(row[9:], found.translation, atol=1e-14)
+
+
+def test_references_of_a_chain_are_those_of_python(library):
+    rng, n = np.random.default_rng(2), library.n
+    found = np.zeros(3 + 4 * n)
+    for _ in range(200):
+        written, chain = rng.normal(size=(4, n)), np.array([rng.integers(2), 1e-3])
+        written[rng.random((4, n)) < 0.1] = rng.choice([np.nan, np.inf, 1e8, -1e12])
+        library.call("reference", written, chain, found)
+        expected = chained_reference(written, *chain)
+        if expected["comes"]:
+            values = np.concatenate([np.ravel(value) for value in expected.values()])
+            np.testing.assert_allclose(found, values, rtol=1e-12)
+        assert found[:3].tolist() == [expected[x] for x in ("comes", "with_velocities", "has_tau")]
 
 
 def test_a_wrench_that_joints_cannot_bear_is_refused(request_, parts, library):

@@ -5,6 +5,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 
+LEAD = 2e-3  # s, of commanded positions
 PERIOD = 1e-3
 MODES = len(ALL_MODES) - len(TASK_MODES)
 
@@ -117,7 +118,7 @@ class HostileCycles:
             for name in ("came_after", "came_reference"):
                 arrived[name][:] = np.ravel(desired)
             arrived["came_ahead"][0] = arrived["came_reference_ahead"][0] = rng.uniform(0.0, 0.005)
-            arrived["came_share"][0] = rng.random()
+            arrived["came_share"][0], arrived["lead"][0] = rng.random(), LEAD
             arrived["came_qdd"][:] = 0.1 * desired[0]
             arrived["came_has_tau"][0] = rng.integers(2)
             arrived["came_tau"][:] = rng.uniform(-2.0, 2.0, n)

@@ -59,6 +59,7 @@ MODEL = structure(
     ("step", ctypes.CFUNCTYPE(None, *4 * [POINTER])),
     ("configure", ctypes.CFUNCTYPE(None, *5 * [POINTER])),
     ("frames", ctypes.CFUNCTYPE(None, *2 * [POINTER])),
+    ("reference", ctypes.CFUNCTYPE(None, *3 * [POINTER])),
     ("hold", ctypes.CFUNCTYPE(None, *4 * [POINTER])),
     ("check_load", ctypes.CFUNCTYPE(None, *5 * [POINTER])),
     ("check_wrench", ctypes.CFUNCTYPE(None, *5 * [POINTER])),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 
-from robot_dynamics.control import Model, Status
+from robot_dynamics.control import Model
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
@@ -46,11 +46,6 @@ TAKE_PERIOD_S = 2e-3
 OUTPUT_PERIOD_S = 0.02
 """Period of the outputs, s."""
 
-FOLLOWING = (Status.TRACKING, Status.HOLDING)
-"""Statuses in which the arm may be stretched towards a target."""
-
-STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
-"""Singularity, distance from the target, m, and time at both, s, with which it is out of reach."""
 
 LOWER = 0.9
 """Factor on the share of the stiffness in use from which a lower one is logged."""
@@ -151,7 +146,7 @@ class HandControl:
         self._error_out = node.create_publisher(TwistStamped, "cartesian_error", OUTPUT_QOS)
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
         self._driven = False  # by twists that have not come to rest
-        self._far: tuple[object, float] = (None, 0.0)  # a target not reached, and since when
+        self._far = False  # a target is out of reach
         self._share, self._feels = 1.0, True
 
     @property
@@ -332,7 +327,7 @@ class HandControl:
         if self._driven and not task.moves(now):
             self._driven = False
             node.get_logger().warning(f"{TWIST} has ended: the hand comes to rest")
-        self._look_at_distance(task, now)
+        self._look_at_distance(task)
         self._look_for_forces(task, now)
         share = self._stiffness_in_use(task)
         if share < LOWER * self._share:
@@ -378,24 +373,15 @@ class HandControl:
                 log.warning(f"no {FELT} for {given.timeout:g} s: the hand presses without feedback")
         self._feels = feels
 
-    def _look_at_distance(self, task: Task, now: float) -> None:
+    def _look_at_distance(self, task: Task) -> None:
         """Log once that a target is out of reach."""
-        last, given, target = task.last, task.given, task.target.pose
-        asked = given is not None and self._node.controller.status in FOLLOWING
-        far = asked and last is not None and last.singularity > STRETCHED
-        goal = target if given is None or not isinstance(given[0], Pose) else given[0]
-        hand = task.pose(self._node.controller.model, self._node.states.position)
-        distance = task.distance(hand, goal)
-        if not far or distance < SHORT_M or task.target.twist.any():
-            self._far = (None, now)
-        elif self._far[0] is None:
-            self._far = (target, now)
-        elif now - self._far[1] > PATIENCE_S and np.isfinite(self._far[1]):
-            self._far = (target, np.inf)
+        distance = float(task.field("out_of_reach")[0])
+        if distance > 0.0 and not self._far:
             self._node.get_logger().warning(
                 f"the hand stays {distance:.3g} m from its target, which is out of reach: the arm "
                 "is stretched towards it"
             )
+        self._far = distance > 0.0
 
     def values(self) -> dict[str, object]:
         """Return hand, target, error and singularity."""

@@ -173,6 +173,12 @@ struct robot_dynamics_model
   /* Poses of all frames in the root link: rotation (9), then position (3), of each. */
   void (*frames)(const double * q, double * poses);
 
+  /* Reference of now, of values that a preceding controller wrote for later: positions, velocities,
+   * accelerations and efforts (4, n), NaN where there is none. `chain`: 1 if it has written velocities
+   * before, and the time by which its values are ahead, s. `reference`: 1 if there is one, 1 if
+   * velocities have been written, 1 if there are efforts; then q, qd, qdd and tau, n each. */
+  void (*reference)(const double * written, const double * chain, double * reference);
+
   /* Joint efforts that hold the arm at rest under a load, within the effort limits of settings. */
   void (*hold)(const double * q, const double * settings, const double * load, double * tau);
 
