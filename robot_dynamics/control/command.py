@@ -29,8 +29,11 @@ from robot_dynamics.foundation.arrays import Array
 DISTURBANCE_WINDOW_S = 0.05
 """Time over which efforts are compared with those of the model, s."""
 
-MOST_SHARE = 0.2
+MOST_SHARE = 0.1
 """Largest disturbance by friction or load, relative to the effort limit; more is a collision."""
+
+CALM = 10.0
+"""Largest acceleration by a disturbance that is wrong, rad/s^2 or m/s^2."""
 
 MOVES = 0.01
 """Speed above which a disturbance may be friction, rad/s or m/s."""
@@ -97,8 +100,7 @@ def command(x: Any) -> dict[str, Any]:
 
     changed = less(0.5, abs(x.settings_edition - x.edition))
     ends_now = both(ends, negated(x.was_ending))
-    faded = less(x.fade, x.now - x.fade_began)
-    renew = either(starts, changed, x.entered, x.shakes, ends_now, both(x.jumps, faded))
+    renew = either(starts, changed, x.entered, x.shakes, ends_now)
     began_at = chosen(renew, x.now, x.fade_began)
     at_once = less(1.5, x.ending)
     began_at = chosen(at_once, x.now - 2.0 * x.fade - 1.0, began_at)
@@ -146,7 +148,8 @@ def _found_disturbance(x: Any, tau: Array) -> Any:
     most = MOST_SHARE * select(x.effort, 1e9, x.effort, 1e9)
     share = minimum(x.dt / DISTURBANCE_WINDOW_S, 1.0)
     found = x.disturbance + share * (clip(tau - x.expected, -most, most) - x.disturbance)
-    return chosen(both(x.fresh, negated(among(x.status, UNSEEING))), found, x.disturbance)
+    sees = both(x.fresh, negated(less(x.trust, 1.0)), negated(among(x.status, UNSEEING)))
+    return chosen(sees, found, x.disturbance)
 
 
 def _disturbance(x: Any) -> Any:
@@ -158,4 +161,5 @@ def _disturbance(x: Any) -> Any:
     speed = abs(x.last_speed)
     may = less(0.0, x.disturbance * x.last_speed) * less(MOVES, speed)
     share = minimum(abs(x.desired[1]) / (SLOW_SHARE * maximum(speed, MOVES)), 1.0)
-    return chosen(may, share, 1.0) * x.disturbance
+    most = CALM * x.own_inertia
+    return chosen(may, share, 1.0) * clip(x.disturbance, -most, most)

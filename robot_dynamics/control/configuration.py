@@ -236,6 +236,7 @@ class Configuration:
             "mode": x.mode,
             "load_ramp": x.load_ramp,
             "longest_cycle": LONGEST_CYCLE / x.rate,
+            "delay": 0.0,  # states come in the cycle in which they are measured
             "resume_by_itself": x.resume_by_itself,
             "floats_on_timeout": equal(x.on_reference_timeout, ON_REFERENCE_TIMEOUT.index(GRAVITY)),
             "lets_go_blind": equal(x.on_state_timeout, ON_STATE_TIMEOUT.index(ZERO_EFFORT)),

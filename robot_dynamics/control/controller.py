@@ -275,7 +275,7 @@ class Controller:
         values["slip"][:] = np.broadcast_to(slip, (ELEMENTS, n))
         values["elastic"][:] = np.broadcast_to(elastic, (ELEMENTS, n))
         values["bandwidth"][0], values["damping_ratio"][0] = model.bandwidth, model.damping_ratio
-        values["friction_width"][0] = model.friction_width
+        values["friction_width"][0], values["delay"][0] = model.friction_width, model.delay
         self._use_collision()
         if self.task is not None:
             self._set_task(self.task)
@@ -543,6 +543,12 @@ class Controller:
         """Inputs of the next cycle, by field."""
         return self._arrived
 
+    @property
+    def run_of_step(self) -> Run:
+        """The step that runs."""
+        assert self._run is not None
+        return self._run
+
     def settings_vector(self, name: str) -> Array:
         """Return a field of the settings of the step."""
         return self._set[name]
@@ -584,7 +590,7 @@ def _terms(model: Model) -> tuple[object, ...]:
     """Return what of a model is a setting."""
     return (
         *(id(part) for part in (model.gains, model.friction, model.rotor_inertia)),
-        *(model.bandwidth, model.damping_ratio, model.friction_width, model.coupled),
+        *(model.bandwidth, model.damping_ratio, model.friction_width, model.coupled, model.delay),
     )
 
 

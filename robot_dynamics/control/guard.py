@@ -1,16 +1,30 @@
-"""Guard: what the controller believes of the robot in a cycle."""
+"""Guard: which states the controller believes, and how much feedback by them may act.
+
+A state is believed if it can follow the one before: its positions fit the velocities and the time
+between both. A state that does not fit is refused, and the arm is taken to move as desired. Once
+the arm has come to rest without states, states that fit each other are believed again.
+
+Feedback fades with the age of the last believed state, and with the time by which states come later
+than usual, so that a gap adds no energy and a delay makes no oscillation.
+"""
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
-from robot_dynamics.compiler.graph.piecewise import clip, maximum
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.laws import FEEDFORWARD, position_error
 from robot_dynamics.control.logic import (
+    HUGE,
     NEVER,
+    any_of,
     both,
     chosen,
+    either,
     equal,
+    first_largest,
     less,
     negated,
 )
@@ -26,6 +40,49 @@ TRUSTED_SHARE = 0.25
 """Age of a state up to which feedback is whole, as a share of `state_timeout`; beyond it the
 feedback fades to nothing, so that a gap adds no energy."""
 
+PROMPT = 0.5
+"""Phase by which a delay that leaves feedback whole shifts it where the loop gain passes 1, rad."""
+
+ANOTHER_CLOCK_S = 1.0
+"""Change of the transmission time that is a step of a clock, s."""
+
+JUMP, JUMP_SPEED = 0.03, 0.1
+"""Part of a step of position that the velocities do not explain and that may be noise: relative to
+the distance at which a reference is near, and to the speed limit times the time of the step."""
+
+STUCK = 0.05
+"""Way by the velocity while the position does not change, relative to the distance at which a
+reference is near; a coarse encoder shows less."""
+
+DRIFT, DRIFT_SPEED, DRIFT_S = 0.5, 0.02, 0.5
+"""Difference of position and integrated velocity, within a time in s, that may come from a filter
+of the velocity: relative to the distance at which a reference is near, and to the speed limit."""
+
+LONGEST_STEP_S = 0.1
+"""Longest time between two states over which velocities explain a step of position, s."""
+
+CONFIRMED = 5
+"""Consecutive states that fit each other and are believed although none fits the last one."""
+
+
+class Flaw(enum.IntEnum):
+    """Reason for which a state is not believed. Its number is the one of the field `flaw`."""
+
+    NONE = 0
+    JUMP = 1
+    STUCK = 2
+    DRIFT = 3
+
+
+FLAWS = {
+    Flaw.NONE: "",
+    Flaw.JUMP: "the position of joint '{joint}' jumps by {value}; do two nodes publish states?",
+    Flaw.STUCK: "the position of joint '{joint}' stands although its velocity is {value}",
+    Flaw.DRIFT: "position and velocity of joint '{joint}' differ by {value}; check units and "
+    "signs of the driver",
+}
+"""Words for every flaw; positions in rad or m, velocities in rad/s or m/s."""
+
 BELIEVED = {
     "cycle_at": Field(SCALAR, "time of the last cycle, s", NEVER),
     "dt": Field(SCALAR, "time since the cycle before, s"),
@@ -35,27 +92,48 @@ BELIEVED = {
     "state_at": Field(SCALAR, "time at which the last state came, s", NEVER),
     "age": Field(SCALAR, "time since the last state, s"),
     "trust": Field(SCALAR, "share of the feedback that acts, from 1 to 0 as a state grows old"),
+    "bridging": Field(SCALAR, "1 if feedback begins to fade"),
     "q": Field(VECTOR, "positions of the last state, rad or m"),
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
     "stamp": Field(SCALAR, "time at which the last state was measured, s", NEVER),
+    "usual_delay": Field(SCALAR, "usual time from a stamp to its arrival, s", HUGE),
+    "fitted_delay": Field(SCALAR, "setting `delay` to which it belongs, s"),
+    "late_by": Field(SCALAR, "time by which the last state came later than usual, s"),
+    "received_at": Field(SCALAR, "time at which the last state came, believed or not, s", NEVER),
+    "received_stamp": Field(SCALAR, "its stamp, s", NEVER),
+    "received_q": Field(VECTOR, "its positions, rad or m"),
+    "received_qd": Field(VECTOR, "its velocities, rad/s or m/s"),
+    "fitting": Field(SCALAR, "consecutive states that fit each other"),
+    "stuck_for": Field(VECTOR, "way by the velocity since the position changed, rad or m"),
+    "drifted": Field(VECTOR, "position minus integrated velocity, rad or m"),
+    "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
+    "flaw_joint": Field(SCALAR, "joint of that reason"),
+    "flaw_value": Field(SCALAR, "value of that reason"),
     "senses": Field(SCALAR, "1 if friction remembers its measured way"),
     "observes": Field(SCALAR, "1 if the external efforts of a new state are observed"),
 }
 
 
 def believe(x: Any) -> dict[str, Any]:
-    """Take a state that came, if its numbers are those of a measurement."""
+    """Take a state that came, if it is one of this arm at this time."""
     sound = less(sum(abs(number) for number in (*x.state_q, *x.state_qd)), LARGEST_STATE)
-    fresh = both(sound, x.state_new)
+    received = both(sound, x.state_new)
+    delay = _delay(x, received)
+    judged = _judge(x, received, chosen(x.state_new, x.state_stamp - x.received_stamp, 0.0))
+    unsure = either(negated(x.seen), less(x.state_timeout, x.now - x.state_at))
+    enough = chosen(x.seen, float(CONFIRMED), 1.0)
+    confirmed = both(unsure, negated(less(judged["fitting"], enough)))
+    plain = equal(judged["flaw"], Flaw.NONE)
+    fresh = both(received, either(plain, confirmed))
     seen = chosen(x.seen, 1.0, fresh)
     gap = x.state_came - x.state_at
     missed = both(fresh, x.seen, less(MISSED * x.state_timeout, gap))
     state_at = chosen(fresh, x.state_came, x.state_at)
     age = x.now - state_at
-    grace = TRUSTED_SHARE * x.state_timeout
-    u = clip((age - grace) / (x.state_timeout - grace), 0.0, 1.0)
     stamp = chosen(fresh, x.state_stamp, x.stamp)
     observes = both(fresh, negated(equal(x.reaction, 0.0)), less(0.0, abs(stamp - x.stamp)))
+    late_by = chosen(fresh, delay["late_by"], x.late_by)
+    trust = _trust(x, age, late_by)
     return {
         "cycle_at": x.now,
         "dt": chosen(less(x.cycle_at, NEVER / 2.0), 0.0, maximum(x.now - x.cycle_at, 0.0)),
@@ -64,10 +142,115 @@ def believe(x: Any) -> dict[str, Any]:
         "missed": missed,
         "state_at": state_at,
         "age": age,
-        "trust": 1.0 - u * u * (3.0 - 2.0 * u),
+        "trust": trust,
+        "bridging": both(less(trust, 1.0), negated(less(x.trust, 1.0))),
         "q": chosen(fresh, x.state_q, x.q),
         "qd": chosen(fresh, x.state_qd, x.qd),
         "stamp": stamp,
+        **delay,
+        "late_by": late_by,
+        **judged,
+        "flaw": chosen(fresh, 0.0, judged["flaw"]),
+        "received_at": chosen(received, x.state_came, x.received_at),
+        "received_stamp": chosen(received, x.state_stamp, x.received_stamp),
+        "received_q": chosen(received, x.state_q, x.received_q),
+        "received_qd": chosen(received, x.state_qd, x.received_qd),
         "senses": both(observes, x.remembers),
         "observes": observes,
     }
+
+
+def _delay(x: Any, received: Any) -> dict[str, Any]:
+    """Return the usual transmission time, and by how much this state exceeds it.
+
+    Stamps may come from another clock, so a change alone tells. It is the usual time once gains
+    fit it.
+    """
+    passed = x.state_came - x.state_stamp
+    usual = minimum(x.usual_delay, passed)
+    another = less(ANOTHER_CLOCK_S, abs(passed - x.usual_delay))
+    usual = chosen(either(another, less(1e-9, abs(x.delay - x.fitted_delay))), passed, usual)
+    return {
+        "usual_delay": chosen(received, usual, x.usual_delay),
+        "fitted_delay": chosen(received, x.delay, x.fitted_delay),
+        "late_by": passed - usual,
+    }
+
+
+def _trust(x: Any, age: Any, late_by: Any) -> Any:
+    """Return the share of the feedback that acts."""
+    grace = TRUSTED_SHARE * x.state_timeout
+    u = clip((age - grace) / (x.state_timeout - grace), 0.0, 1.0)
+    # Feedback by the mass matrix and critically damped, and joint by joint
+    crossing: Any = 2.0 * x.bandwidth
+    by_joint = negated(both(x.coupled, equal(x.mode, FEEDFORWARD)))
+    for d, inertia in zip(x.kd, x.own_inertia, strict=True):
+        known = both(by_joint, less(0.0, inertia))
+        crossing = maximum(crossing, chosen(known, d / maximum(inertia, 1e-12), 0.0))
+    prompt = PROMPT / maximum(crossing, 1e-9)
+    share = minimum(prompt / maximum(age + late_by, 1e-9), 1.0)
+    return share * (1.0 - u * u * (3.0 - 2.0 * u))
+
+
+def _judge(x: Any, received: Any, ticks: Any) -> dict[str, Any]:
+    """Return whether the state that came fits the one received before, and the last one."""
+    since = x.state_came - x.received_at
+    # Without a stamp that goes on, the time of arrival has to do
+    tick = chosen(both(less(0.0, ticks), less(ticks, ANOTHER_CLOCK_S)), ticks, since)
+    step = clip(tick, 0.0, LONGEST_STEP_S)
+    moved = position_error(x.state_q, x.received_q, x.continuous)
+    beyond = moved - step * (x.state_qd + x.received_qd) / 2.0
+    slack = JUMP * x.nearest + JUMP_SPEED * x.velocity * maximum(step, 0.0)
+    fits = both(less(0.5, x.fitting), negated(any_of(less(slack, abs(beyond)))))
+
+    aged = clip(x.state_came - x.state_at, 0.0, LONGEST_STEP_S)
+    way = position_error(x.state_q, x.q, x.continuous)
+    jump = way - aged * (x.state_qd + x.qd) / 2.0
+    most = JUMP * x.nearest + JUMP_SPEED * x.velocity * aged
+    speed = abs(x.state_qd)
+    stands = less(abs(moved), 1e-12)
+    again = both(stands, less(NEVER / 2.0, x.received_at))
+    stuck = chosen(again, x.stuck_for + step * speed, 0.0 * speed)
+    kept = maximum(1.0 - step / DRIFT_S, 0.0)
+    drifted = chosen(fits, kept * x.drifted + beyond, 0.0 * beyond)
+    largest_drift = DRIFT * x.nearest + DRIFT_SPEED * x.velocity
+
+    found: tuple[Any, ...] = (0.0, 0.0, 0.0)
+    for flaw, excess, value in (
+        (Flaw.JUMP, abs(jump) / most, jump),
+        (Flaw.DRIFT, abs(drifted) / largest_drift, drifted),
+        (Flaw.STUCK, stuck / (STUCK * x.nearest), x.state_qd),
+    ):
+        i, ratio, of_joint = first_largest(excess, value)
+        happens = both(x.seen, less(1.0, ratio))
+        found = tuple(
+            chosen(happens, a, b) for a, b in zip((float(flaw), i, of_joint), found, strict=True)
+        )
+    fine = negated(any_of(less(STUCK * x.nearest, stuck)))
+    count = chosen(both(fits, fine), minimum(x.fitting + 1.0, 2.0 * CONFIRMED), fine)
+    names = ("flaw", "flaw_joint", "flaw_value")
+    return {
+        **{
+            name: chosen(received, new, getattr(x, name))
+            for name, new in zip(names, found, strict=True)
+        },
+        "fitting": chosen(received, count, x.fitting),
+        "stuck_for": chosen(received, stuck, x.stuck_for),
+        "drifted": chosen(received, drifted, x.drifted),
+    }
+
+
+def words_for_flaw(flaw: int, joint: str, value: float, units: tuple[str, str]) -> str:
+    """Return why the last state is not believed, in words.
+
+    Args:
+        flaw: Number of a `Flaw`.
+        joint: Name of the joint.
+        value: Its value.
+        units: Units of positions and velocities.
+    """
+    unit = units[Flaw(flaw) is Flaw.STUCK]
+    return FLAWS[Flaw(flaw)].format(joint=joint, value=f"{value:.3g} {unit}")
+
+
+__all__ = ["BELIEVED", "Flaw", "believe", "words_for_flaw"]

@@ -123,7 +123,7 @@ TRACKING_ERROR = {True: 0.5, False: 0.1}
 """Default tracking limit of a joint that rotates (True, rad) or slides (False, m)."""
 
 
-EFFORT_RATE = 5.0
+EFFORT_RATE = 2.0
 """Default effort rate, relative to effort limit times bandwidth. The loop gain of PD passes 1 near
 twice the bandwidth: there an oscillation meets the effort limit before this rate."""
 

@@ -52,6 +52,7 @@ class Model:
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
+        delay: Time from a state to its effort that the feedback fits, s.
         base: Motion of the root link now, with gravity; by default it stands. Then the equations
             are those of `dynamics.on_moving_base`.
         memory: Way that friction remembers; by default a new one, if the friction remembers.
@@ -72,6 +73,7 @@ class Model:
     rotor_inertia: Array | None = None
     coupled: bool = False
     fastest: float = np.inf
+    delay: float = 0.0
     base: Base = None
     memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)

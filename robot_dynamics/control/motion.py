@@ -14,7 +14,7 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.control.collision import RETREATS, STOP_S
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.laws import position_error
-from robot_dynamics.control.logic import both, chosen, equal, negated
+from robot_dynamics.control.logic import both, chosen, either, equal, less, negated
 from robot_dynamics.control.status import Cause, Status
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.interpolation import quintic
@@ -32,6 +32,9 @@ SHORTEST_STOP_S = 1e-6
 
 FARTHEST_S = 0.02
 """Longest extrapolation of a reference with its velocity, s."""
+
+SLOWING_S = 0.1
+"""Time constant with which a reference that does not come is taken to come to rest then, s."""
 
 TRANSITION = {
     "began": Field(SCALAR, "time at which the transition began, s", 0.0),
@@ -74,7 +77,11 @@ def on_segment(segment: Segment) -> Array:
     """Return positions, velocities and accelerations of the reference, shape (3, n)."""
     q, qd = segment.before + segment.share * (segment.after - segment.before)
     ahead = clip(segment.ahead, -FARTHEST_S, FARTHEST_S)
-    return np.array([q + ahead * qd, qd, segment.qdd])
+    beyond = maximum(segment.ahead - FARTHEST_S, 0.0)
+    left = np.exp(-beyond / SLOWING_S)
+    way = ahead + SLOWING_S * (1.0 - left)
+    slows = chosen(less(0.0, beyond), -left * qd / SLOWING_S, segment.qdd)
+    return np.array([q + way * qd, left * qd, slows])
 
 
 def evaluated(c: Array, t: Array) -> Array:
@@ -107,17 +114,21 @@ def desired_state(x: Any, follows: Any, segment: Segment, now: Any) -> Array:
     return state + chosen(follows, on_segment(segment), 0.0 * state)
 
 
+JOINING, RETREATING = 0.1, 0.25
+"""Speed at which the arm joins a reference and retreats, relative to the speed limits."""
+
+
 def join_duration(gap: Array, speed: Array, least: Any) -> Any:
-    """Return the time to cover a gap at a quarter of the speed limits or less, s.
+    """Return the time to cover a gap within a speed, s.
 
     Args:
         gap: Distances, shape (n,), rad or m.
-        speed: Speed limits, shape (n,), rad/s or m/s.
+        speed: Largest speeds, shape (n,), rad/s or m/s.
         least: Least duration, s.
     """
     longest = maximum(least, SHORTEST_JOIN_S)
     # The steepest part of a quintic is 15/8 of its mean
-    for needed in 15.0 / 8.0 * abs(gap) / (speed / 4.0):
+    for needed in 15.0 / 8.0 * abs(gap) / speed:
         longest = maximum(needed, longest)
     return longest
 
@@ -129,9 +140,9 @@ def begin_transition(x: Any) -> dict[str, Any]:
     speed = select(x.velocity, 1e9, x.velocity, USUAL_SPEED)  # without a limit it is infinite
     reference = on_segment(x.segment)
     gap = position_error(start.q, reference[0], x.continuous)
-    joining = join_duration(gap, speed, x.join)
+    joining = join_duration(gap, JOINING * speed, x.join)
     away = State(
-        gap, start.qd - reference[1], x.start[2] - chosen(x.smooth, reference[2], x.start[2])
+        gap, start.qd - reference[1], x.start[2] - chosen(x.blends, reference[2], x.start[2])
     )
     join = quintic(joining, away, State(none, none, none))
 
@@ -140,7 +151,7 @@ def begin_transition(x: Any) -> dict[str, Any]:
     lasts, rest = stop_within(start, stop, x.lower, x.upper)
     ends = evaluated(rest, lasts)[0]
     back = position_error(x.retreat_to, ends, x.continuous)
-    returning = join_duration(back, speed, SHORTEST_JOIN_S)
+    returning = join_duration(back, RETREATING * speed, SHORTEST_JOIN_S)
     goes_back = quintic(returning, State(none, none, none), State(back, none, none))
     retreats = both(hit, equal(x.reaction, RETREATS))
     retreats_at: Any = 0.0
@@ -172,12 +183,12 @@ def move(x: Any) -> dict[str, Any]:
     known = chosen(x.fresh, 1.0, x.starts_measured)
     error = chosen(known, error, x.error)
     rate = chosen(known, compared[1] - x.qd, x.error_rate)
-    guessed = both(negated(x.fresh), x.has_feedback)
+    guessed = both(x.has_feedback, either(negated(x.fresh), less(x.trust, 1.0)))
     return {
         "desired": desired,
         "compared": compared[:2],
-        "measured_q": chosen(guessed, desired[0] - x.trust * error, x.q),
-        "measured_qd": chosen(guessed, desired[1] - x.trust * rate, x.qd),
+        "measured_q": chosen(guessed, compared[0] - x.trust * error, x.q),
+        "measured_qd": chosen(guessed, compared[1] - x.trust * rate, x.qd),
         "error": error,
         "error_rate": rate,
     }

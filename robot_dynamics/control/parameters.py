@@ -134,9 +134,9 @@ _TABLE = (
     Parameter("settle", "double", Settings.settle, "Time to hold the measured position before "
               "following references, once states arrive and commands are received", "s", 0.0, 60.0,
               "longer than the brakes take to open"),
-    Parameter("join", "double", Settings.join, "Least time to join references away from the "
-              "measured position, as after a stop", "s", 1e-3, 60.0, "more if a joint would exceed "
-              "a quarter of its speed limit"),
+    Parameter("join", "double", Settings.join, "Least time to join a reference that "
+              "begins beside the measured position, or jumps a little", "s", 1e-3, 60.0, "more if "
+              "a joint would exceed a tenth of its speed limit"),
     Parameter("reference_timeout", "double", Settings.reference_timeout, "Age of the last "
               "reference at which the joints come to rest", "s", 1e-3, 3600.0),
     Parameter("state_timeout", "double", Settings.state_timeout, "Age of the last measured state "
@@ -290,7 +290,7 @@ _TABLE = (
               "controller brakes", MOVING, 0.0, LARGEST, "0 for that of the URDF, without a brake",
               fixed=(NODES,), of_model=True),
     Parameter("limits.effort_rate", "double", None, "Largest change of effort", "N m/s or N/s", 0.0,
-              LARGEST, "0 for any. Default: 5 times effort limit times bandwidth, and times "
+              LARGEST, "0 for any. Default: twice effort limit times bandwidth, and times "
               "damping_ratio if that is above 1"),
     Parameter("limits.soft_margin", "double", 0.0, "Width of a spring and a damper inside both "
               "ends of the position range", "rad or m", 0.0, LARGEST, "0 for none"),

@@ -88,8 +88,9 @@ TABLE = (
     Row(
         Status.STOPPED,
         lambda x: less(0.5, x.cause),
-        "a tracking error or a reference's velocity beyond its limit, unrequested motion at the "
-        "effort limit, an oscillation, or a collision, until `resume`",
+        "a tracking error, a speed or a reference's velocity beyond its limit, a joint that "
+        "stands, unrequested motion at the effort limit, an oscillation, or a collision, until "
+        "`resume`",
         "to rest, then held; or by `collision.reaction`; by softer feedback if it oscillates",
     ),
     Row(
@@ -104,11 +105,11 @@ TABLE = (
         "states or references had stopped, until `resume`; not with `resume_by_itself`",
         "held",
     ),
-    # These distances are `NEAR` times the default tracking limits, both in limits.py
+    # The distances are `AT_ARM` and `NEAR` times the default tracking limits
     Row(
         Status.RESUMED,
-        lambda x: x.returning,
-        "after `resume`, until the reference is within 0.1 rad or 0.02 m",
+        lambda x: x.comes,
+        "until the reference has rested within 0.02 rad or 4 mm of the arm; again after a jump",
         "held",
     ),
     Row(
@@ -140,6 +141,8 @@ class Cause(enum.IntEnum):
     FAST_REFERENCE = 3
     COLLISION = 4
     OSCILLATION = 5
+    OVERSPEED = 6
+    STANDING = 7
 
 
 class Sentence(NamedTuple):
@@ -184,6 +187,16 @@ SENTENCES = {
         "joint '{joint}' feels an external {value}, beyond its threshold of {limit}",
         ("effort", "effort"),
         "clear the contact; without one, the load or the model is wrong",
+    ),
+    Cause.STANDING: Sentence(
+        "joint '{joint}' stands, although its reference moved on by {value} (limit {limit})",
+        ("position", "position"),
+        "is its brake closed, is it blocked, or do its states not change any more?",
+    ),
+    Cause.OVERSPEED: Sentence(
+        "joint '{joint}' moves at {value}, beyond its limit of {limit}",
+        ("velocity", "velocity"),
+        "look whether the states are right and the gains fit, then resume",
     ),
     Cause.OSCILLATION: Sentence(
         "joint '{joint}' oscillates by {value} at {limit}",

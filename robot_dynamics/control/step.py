@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import minimum
+from robot_dynamics.compiler.graph.piecewise import clip, minimum
 from robot_dynamics.control import laws
 from robot_dynamics.control.arm import Arm, ArmEquations, Damping, Drives, Tuning
 from robot_dynamics.control.command import COMMAND, command
@@ -39,6 +39,7 @@ from robot_dynamics.control.oscillation import OSCILLATION, look, looks
 from robot_dynamics.control.status import GIVEN_UP, Cause
 from robot_dynamics.control.supervision import (
     REFERENCE,
+    SOONEST_S,
     SUPERVISION,
     behind,
     present_of,
@@ -129,6 +130,7 @@ SETTINGS: Mapping[str, Field] = {
     "stop": Field(SCALAR, "time to come to rest, s", 0.3),
     "join": Field(SCALAR, "least time to join a reference, s", 0.5),
     "state_timeout": Field(SCALAR, "age at which states are stale, s", 0.1),
+    "delay": Field(SCALAR, "time from a state to its effort that the gains fit, s"),
     "reference_timeout": Field(SCALAR, "age at which references are stale, s", 0.2),
     "blind_time": Field(SCALAR, "time without states until commands end, s", 1.0),
     "longest_cycle": Field(SCALAR, "time that counts for effort_rate, s", 0.01),
@@ -164,6 +166,7 @@ LAW: Mapping[str, Field] = {
 
 FORESEEN: Mapping[str, Field] = {
     "held_tau": Field(VECTOR, "efforts that hold the arm where the first state is, N m or N"),
+    "own_inertia": Field(VECTOR, "inertia that each joint moves, kg m^2 or kg"),
     "foreseen_qdd": Field(VECTOR, "accelerations by the last efforts, rad/s^2 or m/s^2"),
 }
 
@@ -285,6 +288,7 @@ class Step:
     # -- the stages -----------------------------------------------------------------------------
 
     def _take_in(self, x: Facts) -> dict[str, Any]:
+        x.learn({"continuous": self.continuous})
         believed = believe(x)
         x.learn(believed)
         return {**believed, **take_load(x)}
@@ -302,7 +306,7 @@ class Step:
         flees = both(found["begins"], found["starts_measured"])
         return {
             **found,
-            "foresees": either(first, found["predicts"]),
+            "foresees": either(first, found["predicts"], x.bridging),
             "foresees_start": first,
             "leads": both(found["was_in_task"], x.seen),
             "leaves": either(found["entered"], flees),
@@ -316,7 +320,11 @@ class Step:
         """
         arm, (q, qd, _) = self._arm(x), x.start
         acting = arm.without_friction(qd, x.tau - x.disturbance)
-        return {"held_tau": arm.gravity(x.q), "foreseen_qdd": arm.forward(q, qd, acting)}
+        return {
+            "held_tau": arm.gravity(x.q),
+            "own_inertia": np.diag(arm.mass_matrix(x.q)),
+            "foreseen_qdd": arm.forward(q, qd, acting),
+        }
 
     def _target(self, x: Facts) -> dict[str, Any]:
         if self.end_effector is None:
@@ -329,10 +337,16 @@ class Step:
                 "continuous": self.continuous,
                 "segment": present_of(x),
                 "retreat_to": x.path[-1],
-                "start": np.array([*x.start[:2], chosen(x.predicts, x.foreseen_qdd, x.start[2])]),
+                "start": np.array(
+                    [*x.start[:2], chosen(x.predicts, self._foreseen(x), x.start[2])]
+                ),
             }
         )
         return begin_transition(x)
+
+    def _foreseen(self, x: Facts) -> Array:
+        most = x.velocity / SOONEST_S
+        return np.asarray(clip(x.foreseen_qdd, -most, most))
 
     def _move(self, x: Facts) -> dict[str, Any]:
         x.learn(

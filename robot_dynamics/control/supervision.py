@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import maximum, minimum
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.collision import ACTING, FLOATS, NO_REACTION
 from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field
 from robot_dynamics.control.laws import (
@@ -33,7 +33,7 @@ from robot_dynamics.control.logic import (
     less,
     negated,
 )
-from robot_dynamics.control.motion import Segment, desired_state, on_segment
+from robot_dynamics.control.motion import FARTHEST_S, Segment, desired_state, on_segment
 from robot_dynamics.control.status import (
     AT_REST,
     GIVEN_UP,
@@ -46,12 +46,20 @@ from robot_dynamics.control.status import (
 SHORTEST_PAUSE_S = 0.1
 """Least time to settle after a joint did not move, s."""
 
-JUMP_WINDOW_S = 0.3
-"""Time in which jumps of a reference are summed, s. A late message makes one and the next one takes
-it back; a sender that catches up makes many of them."""
+BLENDED = 0.05
+"""Jump of a reference that is followed at once, relative to the distance at which it is near."""
 
-LARGEST_SUM = 0.05
-"""Sum of jumps that are followed, relative to the distance at which a reference is near."""
+AT_ARM = 0.2
+"""Distance from the arm at which a reference begins, relative to the one at which it is near."""
+
+AT_REST_SPEED = 0.01
+"""Speed of a reference at rest, relative to the speed limit."""
+
+TOO_FAST = 1.2
+"""Measured speed that stops the arm, relative to the speed limit."""
+
+SOONEST_S = 0.1
+"""Least time in which a joint reaches its speed limit, s."""
 
 REFERENCE = {
     "reference": Field((2, "n"), "the last reference, q and qd"),
@@ -66,7 +74,6 @@ REFERENCE = {
     "reference_at": Field(SCALAR, "time at which the last reference came, s", NEVER),
     "referenced": Field(SCALAR, "1 if there is a reference"),
     "asked_at": Field(SCALAR, "last time at which a reference or target asked for motion", NEVER),
-    "jumped_by": Field(VECTOR, "summed jumps of the reference, rad or m"),
 }
 
 SUPERVISION = {
@@ -77,7 +84,7 @@ SUPERVISION = {
     "stop_value": Field(SCALAR, "quantity that exceeded its limit"),
     "stop_limit": Field(SCALAR, "the limit"),
     "paused": Field(SCALAR, "1 from a loss of messages to `resume`"),
-    "returning": Field(SCALAR, "1 from `resume` until the reference is where the arm is"),
+    "armed": Field(SCALAR, "1 if the present motion of the reference began where the arm is"),
     "settled_at": Field(SCALAR, "time until which the arm is held before it follows, s", NEVER),
     "touched": Field(SCALAR, "joint with a contact, or -1", -1.0),
     "law": Field(SCALAR, "number of the law that acts"),
@@ -87,11 +94,11 @@ SUPERVISION = {
     "entered": Field(SCALAR, "1 if the status is new"),
     "begins": Field(SCALAR, "1 if a transition begins"),
     "shakes": Field(SCALAR, "1 if an oscillation was found in this cycle"),
-    "jumps": Field(SCALAR, "1 if the reference goes on elsewhere"),
+    "jumps": Field(SCALAR, "1 if the reference went on elsewhere"),
+    "blends": Field(SCALAR, "1 if it went on near where it was, which the arm joins"),
     "predicts": Field(SCALAR, "1 if the transition begins with a predicted acceleration"),
     "start": Field((3, "n"), "state in which the transition begins"),
     "starts_measured": Field(SCALAR, "1 if that is the measured state"),
-    "smooth": Field(SCALAR, "1 if it begins with the acceleration of the start"),
     "gives_up": Field(SCALAR, "1 if targets in task space are given up"),
     "forgets": Field(SCALAR, "1 if the end effector is held where it is"),
     "was_in_task": Field(SCALAR, "1 if the mode controls the end effector"),
@@ -125,19 +132,28 @@ def take_reference(x: Any) -> dict[str, Any]:
     )
     usable = both(sound, negated(in_task))
     new = both(usable, less(x.reference_at, x.reference_came))
+    overdue = chosen(usable, maximum(x.now - x.reference_came - FARTHEST_S, 0.0), 0.0)
     given = {
         "reference": x.came_reference,
-        "reference_ahead": x.came_reference_ahead,
+        "reference_ahead": x.came_reference_ahead + overdue,
         "before": x.came_before,
         "after": x.came_after,
         "share": x.came_share,
-        "ahead": x.came_ahead,
+        "ahead": x.came_ahead + overdue,
         "reference_qdd": x.came_qdd,
         "reference_tau": x.came_tau,
         "has_tau": x.came_has_tau,
     }
     tracking = equal(x.status, Status.TRACKING)
-    jumped_by, jumps = _jumps(x, both(new, tracking, x.referenced))
+    went_on = both(new, tracking, x.referenced)
+    old = present_of(x)
+    expected = on_segment(old._replace(ahead=old.ahead + x.dt))
+    here = on_segment(
+        Segment(x.came_reference, x.came_reference, 0.0, x.came_reference_ahead, x.came_qdd)
+    )
+    jump = abs(position_error(here[0], expected[0], x.continuous))
+    jumps = both(went_on, any_of(less(x.nearest, jump)))
+    blends = both(went_on, negated(jumps), any_of(less(BLENDED * x.nearest, jump)))
     asked = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.asked_at)
     asked = chosen(both(in_task, x.target_moves), x.now, asked)
     return {
@@ -145,28 +161,10 @@ def take_reference(x: Any) -> dict[str, Any]:
         "reference_at": chosen(either(new, in_task), x.reference_came, x.reference_at),
         "referenced": chosen(in_task, 0.0, either(x.referenced, new)),
         "asked_at": chosen(new, x.reference_came, asked),
-        "jumped_by": chosen(both(tracking, x.referenced), jumped_by, 0.0 * jumped_by),
         "new_reference": new,
         "jumps": jumps,
+        "blends": blends,
     }
-
-
-def _jumps(x: Any, new: Any) -> tuple[Any, Any]:
-    """Return summed jumps of the reference, and whether it goes on elsewhere."""
-    age = maximum(x.reference_came - x.reference_at, 0.0)
-    age = chosen(new, age, 0.0)
-    moved = position_error(x.came_reference[0], x.reference[0], x.continuous)
-    come, go = x.reference[1], x.came_reference[1]
-    # A sender of positions alone gives no velocity, and its motion is one jump after the other
-    moves = less(0.0, abs(come) + abs(go))
-    # Between both velocities any motion is possible
-    jump = moved - minimum(maximum(moved, age * minimum(come, go)), age * maximum(come, go))
-    decays = maximum(1.0 - age / JUMP_WINDOW_S, 0.0)
-    summed = chosen(moves, decays * x.jumped_by + jump, 0.0 * jump)
-    far = either(
-        any_of(less(x.nearest, abs(jump))), any_of(less(LARGEST_SUM * x.nearest, abs(summed)))
-    )
-    return chosen(new, summed, x.jumped_by), both(new, far)
 
 
 def supervise(x: Facts) -> dict[str, Any]:
@@ -174,20 +172,20 @@ def supervise(x: Facts) -> dict[str, Any]:
     reference = take_reference(x)
     old = present_of(x)
     present = desired_state(x, x.follows, old._replace(ahead=old.ahead + x.dt), x.now)
-    x.learn({name: value for name, value in reference.items() if name != "jumps"})
+    x.learn({name: value for name, value in reference.items() if name != "blends"})
     now, in_task, jumps = x.now, among(x.mode, IN_TASK_SPACE), reference["jumps"]
     before = x.status
     tracking = equal(before, Status.TRACKING)
     segment = present_of(x)
     current = desired_state(x, x.follows, segment, now) - behind(x, x.follows)
-    tested = chosen(jumps, present, current)
+    tested = chosen(either(jumps, reference["blends"]), present, current)
     error = chosen(x.fresh, position_error(tested[0], x.q, x.continuous), x.error)
 
     # What stops the arm: the first cause is kept until `resume`
     resumed = both(x.resume, either(x.paused, less(0.5, x.cause)))
     cause, joint, value, limit = _first_cause(x, error, resumed)
 
-    blind = less(x.state_timeout, x.age)
+    blind = less(x.state_timeout, x.age + x.late_by)
     blind = either(blind, both(x.missed, negated(among(before, UNSEEING))))
     commanded = negated(less(x.reference_timeout, now - x.asked_at))
     lost = both(tracking, either(blind, negated(either(commanded, in_task))))
@@ -196,41 +194,47 @@ def supervise(x: Facts) -> dict[str, Any]:
     settled_at = chosen(x.brake_closed, now + maximum(x.settle, SHORTEST_PAUSE_S), x.settled_at)
     waits = either(first, blind, both(x.unheard, negated(tracking)))
     settled_at = chosen(waits, now + x.settle, settled_at)
-    returning = either(x.returning, resumed)
-    comes = both(returning, negated(either(in_task, _is_near(x, segment))))
+    armed = _is_armed(x, segment, both(commanded, negated(either(blind, jumps))))
+    by_hand = both(x.begun, negated(x.has_feedback))
+    follows_on = both(tracking, negated(either(jumps, by_hand)))
+    _, would_follow, _ = _law(x, float(Status.TRACKING), cause, in_task)
+    comes = both(would_follow, negated(either(in_task, armed, follows_on)))
 
     status = next_status(
         Facts(
             {name: getattr(x, name) for name in ("seen", "age", "now", "halted", "refused")},
             {name: getattr(x, name) for name in ("state_timeout", "blind_time")},
             {"blind": blind, "cause": cause, "commanded": commanded, "paused": paused},
-            {"returning": comes, "settled_at": settled_at},
+            {"comes": comes, "settled_at": settled_at},
         )
     )
     entered = both(negated(equal(status - before, 0.0)), x.seen)
     law, has_feedback, open_loop = _law(x, status, cause, in_task)
 
     # Where the transition of a new status begins
-    by_hand = both(x.begun, negated(x.has_feedback))
     shakes = both(equal(cause, Cause.OSCILLATION), negated(equal(x.cause, Cause.OSCILLATION)))
     led = either(both(by_hand, has_feedback), shakes)
     stays = both(among(before, AT_REST), negated(by_hand), negated(equal(status, Status.STOPPED)))
-    goes_on = either(stays, both(tracking, equal(status, Status.HOLDING)))
+    left = both(tracking, among(status, (Status.HOLDING, Status.RESUMED)), negated(by_hand))
+    goes_on = either(stays, left)
     predicts = both(entered, equal(status, Status.BLIND))
     measured = negated(either(predicts, both(entered, goes_on)))
-    jumps = both(jumps, negated(either(entered, led)))
+    blends = both(reference["blends"], negated(either(entered, led)))
     flees = both(negated(either(entered, led, tracking)), _runs_away(x, has_feedback, error))
     none = 0.0 * x.q
     start = np.array([x.q, chosen(flees, none, x.qd), none])
     start = chosen(both(entered, goes_on), np.array([present[0], present[1], none]), start)
     start = chosen(predicts, _predicted(x, present), start)
-    start = chosen(jumps, present, start)
+    start = chosen(blends, present, start)
+    # The motion to rest is one that the arm can make, also from a wrong state
+    fastest = TOO_FAST * x.velocity
+    sudden = fastest / SOONEST_S
+    start = np.array([start[0], clip(start[1], -fastest, fastest), clip(start[2], -sudden, sudden)])
     follows = both(equal(status, Status.TRACKING), x.referenced, negated(in_task))
 
     stopped = equal(status, Status.STOPPED)
     unsure = among(before, (Status.STOPPED, Status.BLIND, Status.SILENT))
     forgets = both(entered, either(stopped, unsure))
-    reached = among(status, (Status.RESUMED, Status.SETTLING, Status.TRACKING))
     return {
         **{name: reference[name] for name in REFERENCE},
         "asked_at": chosen(both(forgets, in_task), NEVER, x.asked_at),
@@ -241,7 +245,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "stop_value": value,
         "stop_limit": limit,
         "paused": paused,
-        "returning": chosen(reached, comes, returning),
+        "armed": armed,
         "settled_at": settled_at,
         "touched": _touched(x),
         "law": law,
@@ -249,13 +253,13 @@ def supervise(x: Facts) -> dict[str, Any]:
         "open_loop": open_loop,
         "follows": follows,
         "entered": entered,
-        "begins": either(entered, led, jumps, flees),
+        "begins": either(entered, led, flees, blends),
         "shakes": shakes,
         "jumps": jumps,
+        "blends": blends,
         "predicts": predicts,
         "start": start,
         "starts_measured": both(either(entered, led, flees), measured),
-        "smooth": jumps,
         "gives_up": either(x.halted, x.refused, among(status, GIVEN_UP)),
         "forgets": forgets,
         "was_in_task": in_task,
@@ -287,9 +291,16 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     external = sum(a * b for a, b in zip(at_contact, x.external, strict=True))
     threshold = sum(a * b for a, b in zip(at_contact, x.threshold, strict=True))
     k, excess, off, allowed = first_largest(abs(error) - x.allowed, error, x.allowed)
+    # One glitch of a velocity is none
+    rushing = minimum(abs(x.qd), abs(x.last_speed))
+    j, over, rushed, fastest = first_largest(rushing / (TOO_FAST * x.velocity), x.qd, x.velocity)
+    rushes = both(
+        x.fresh, less(1.0, over), either(x.has_feedback, x.was_in_task), negated(x.open_loop)
+    )
     candidates = (
         (both(less(0.5, x.watched), negated(resumed)), x.watched, x.watched_joint,
          x.watched_value, x.watched_limit),
+        (rushes, float(Cause.OVERSPEED), j, rushed, fastest),
         (fast, float(Cause.FAST_REFERENCE), i, value, limit),
         (hit, float(Cause.COLLISION), x.contact, external, threshold),
         (both(tracking, less(0.0, excess)), float(Cause.TRACKING_ERROR), k, off, allowed),
@@ -304,11 +315,14 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     return tuple(chosen(shakes, a, b) for a, b in zip(shaking, found, strict=True))
 
 
-def _is_near(x: Any, segment: Segment) -> Any:
-    """Return whether the reference is where the arm is, no faster than the joints may move."""
+def _is_armed(x: Any, segment: Segment, goes_on: Any) -> Any:
+    """Return whether the reference rests where the arm is, or has moved on from there."""
     q, qd, _ = on_segment(segment)
-    close = all_of(less(abs(position_error(q, x.q, x.continuous)), x.nearest))
-    return both(x.referenced, close, negated(any_of(less(x.velocity, abs(qd)))))
+    gap = abs(position_error(q, x.q, x.continuous))
+    here = all_of(less(gap, AT_ARM * x.nearest))
+    rests = negated(any_of(less(AT_REST_SPEED * x.velocity, abs(qd))))
+    close = all_of(less(gap, x.nearest))
+    return both(x.referenced, goes_on, either(both(here, rests), both(x.armed, close)))
 
 
 def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:

@@ -38,6 +38,9 @@ UNANSWERED, UNANSWERED_S = 0.1, 0.2
 """The same while no joint has moved: the drives may ignore the efforts. Then a smaller change
 counts: drives that begin to use them would start the arm with a jerk."""
 
+STOOD = 1.0
+"""Way of the reference of a joint that stands, relative to the distance at which it is near."""
+
 WATCHES = {
     "looks": Field(SCALAR, "1 if the error is looked at for an oscillation"),
     "moved": Field(VECTOR, "summed deviation of saturated joints, rad or m"),
@@ -45,6 +48,8 @@ WATCHES = {
     "watched_joint": Field(SCALAR, "joint that it found"),
     "watched_value": Field(SCALAR, "value that it found"),
     "watched_limit": Field(SCALAR, "limit of that value"),
+    "stood_at": Field(VECTOR, "positions up to which joints last moved, rad or m"),
+    "stood_desired": Field(VECTOR, "desired positions then, rad or m"),
     "brake_q": Field(VECTOR, "positions at which the arm began to follow, rad or m"),
     "brake_tau": Field(VECTOR, "efforts that held it there, N m or N"),
     "free": Field(VECTOR, "1 for joints that have moved since"),
@@ -57,7 +62,8 @@ WATCHES = {
 
 def watch(x: Any) -> dict[str, Any]:
     """Look at the command of a cycle."""
-    return {**watch_saturation(x), **watch_brakes(x)}
+    found = {**watch_saturation(x), **watch_brakes(x)}
+    return watch_standing(x, found)
 
 
 def summed_deviation(moved: Array, speed: Array, dt: Any) -> Array:
@@ -91,6 +97,33 @@ def watch_saturation(x: Any) -> dict[str, Any]:
     }
 
 
+def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Find a joint that had moved and stands while its reference moves on.
+
+    Args:
+        x: Fields of the step.
+        found: Results of the other watches.
+    """
+    judged = both(x.seen, equal(x.status, Status.TRACKING), x.has_feedback, negated(x.entered))
+    counts = judged * found["free"]
+    moves = chosen(counts, less(STILL, abs(x.q - x.stood_at)), 1.0 + 0.0 * counts)
+    way = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)
+    limit = STOOD * x.nearest
+    i, excess, value, most = first_largest(way - limit, way, limit)
+    stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
+    found |= {
+        "stood_at": chosen(moves, x.q, x.stood_at),
+        "stood_desired": chosen(moves, x.compared[0], x.stood_desired),
+    }
+    reason = {
+        "watched": float(Cause.STANDING),
+        "watched_joint": i,
+        "watched_value": value,
+        "watched_limit": most,
+    }
+    return found | {name: chosen(stands, new, found[name]) for name, new in reason.items()}
+
+
 def watch_brakes(x: Any) -> dict[str, Any]:
     """Find a joint that has not moved since the arm began to follow, although it was pushed."""
     tracking = equal(x.status, Status.TRACKING)
@@ -108,7 +141,8 @@ def watch_brakes(x: Any) -> dict[str, Any]:
     before = x.braked_by
     at = [both(less(abs(before - k), 0.5), free[k]) for k in range(len(x.q))]
     came_free = both(tracking, either(0.0, *at))
-    kept = chosen(either(tracking, equal(x.status, Status.SETTLING)), before, -1.0)
+    may = among(x.status, (Status.TRACKING, Status.SETTLING, Status.RESUMED))
+    kept = chosen(may, before, -1.0)
     kept = chosen(came_free, -1.0, kept)
     return {
         "brake_q": q,

@@ -23,6 +23,7 @@ from robot_dynamics.control import (
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.simulation import Plant
+from robot_dynamics.spatial import Inertia
 
 
 def test_nothing_is_commanded_before_the_first_state(model):
@@ -107,8 +108,9 @@ def test_states_and_references_with_numbers_that_are_not_finite_are_left_out(mod
 
 def test_efforts_keep_their_limits_and_their_rate(model):
     limit = np.array([40.0, 15.0])
-    bench = Bench(model, Settings(effort_rate=2000.0, fade=0.0)).run(READY)
-    bench.plant.reset(Q0 + [1.2, -1.5])  # feedback asks for 60 N m and 30 N m
+    bench = Bench(model, Settings("pd_gravity", effort_rate=2000.0, fade=0.0)).run(READY)
+    load = Inertia.from_com(60.0, np.zeros(3), np.zeros((3, 3)))  # asks for up to 235 N m
+    bench.controller.model = replace(model, payload=load, frame="fore")
     bench.run(0.5)
     efforts = np.array(bench.efforts)
     assert np.all(np.abs(efforts) <= limit)
@@ -117,12 +119,11 @@ def test_efforts_keep_their_limits_and_their_rate(model):
 
 
 def test_saturated_joints_are_told(model):
-    controller = Controller(model, Settings(fade=0.05))
-    for now, error in ((0.0, 0.0), (0.06, 1.0)):  # lost while it tracks
-        controller.set_state(Measured(Q0 - [error, 0.0], np.zeros(2)), now)
-        controller.set_reference(Reference(Q0, np.zeros(2), np.zeros(2)), now)
-        command = controller.update(now)
-    assert command.saturated.tolist() == [True, False]
+    bench = Bench(model, Settings("pd_gravity", fade=0.05)).run(READY)
+    load = Inertia.from_com(60.0, np.zeros(3), np.zeros((3, 3)))  # at the elbow: the shoulder's
+    bench.controller.model = replace(model, payload=load, frame="fore")
+    bench.run(0.02)
+    assert bench.controller.update(bench.now).saturated.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("effort", [None, np.array([3.0, -2.0])])

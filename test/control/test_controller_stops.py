@@ -35,28 +35,35 @@ def test_when_references_stop_in_mid_motion_the_arm_comes_to_rest_and_holds(mode
     assert bench.largest_step() < SMOOTH
 
 
-@pytest.mark.parametrize("effort_rate", [np.inf, 300.0])
-def test_a_reference_far_away_is_joined_at_a_moderate_speed(model, effort_rate):
-    bench = Bench(model, Settings(effort_rate=effort_rate)).run(0.2, references=False)
-    goal = Q0 + [1.2, -0.8]
-    bench.follower.hold(goal)
-    speeds = [np.abs(bench.run(STEP).plant.qd).max() for _ in range(6000)]
-    # A quarter of 3 and 4 rad/s is allowed, and feedback adds a little; a step in the reference
-    # would go at 3 rad/s and more
-    assert max(speeds) < 1.1
-    np.testing.assert_allclose(bench.plant.q, goal, rtol=0.0, atol=0.006)  # dry friction: 0.3 / 50
-
-
-def test_when_references_come_again_they_are_followed_again(model):
-    bench = Bench(model, Settings(reference_timeout=0.05)).run(READY)
-    bench.run(0.5, references=False)
+def test_the_reference_comes_to_the_arm_never_the_arm_to_the_reference(model):
+    bench = Bench(model).run(0.2, references=False)
+    bench.follower.hold(Q0 + [1.2, -0.8])
+    bench.run(2.0)
+    assert bench.statuses[-1] is Status.RESUMED
+    bench.follower.hold(bench.plant.q - [0.5, 0.0])
+    bench.move(*(Q0 + [0.5, 0.0]))  # a motion that passes the arm is none that began there
+    bench.run(2.0)
+    assert bench.statuses[-1] is Status.RESUMED
+    assert np.abs(bench.plant.q - Q0).max() < 0.005
+    bench.follower.hold(bench.plant.q)
+    bench.run(0.1)
     bench.move(1.0, 0.5)
     bench.run(1.5)
     assert bench.statuses[-1] is Status.TRACKING
     np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=1e-3)
 
 
-def test_when_states_stop_the_arm_comes_to_rest_and_goes_on_when_they_come_again(model):
+def test_when_references_come_again_they_are_followed_again(model):
+    bench = Bench(model, Settings(reference_timeout=0.05)).run(READY)
+    bench.run(0.5, references=False)
+    bench.run(0.1)
+    bench.move(1.0, 0.5)
+    bench.run(1.5)
+    assert bench.statuses[-1] is Status.TRACKING
+    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=1e-3)
+
+
+def test_when_states_stop_the_arm_comes_to_rest_and_stays_when_they_come_again(model):
     bench = Bench(model, Settings(state_timeout=0.02)).run(READY)
     bench.move(1.0, 0.5)
     bench.run(0.4)
@@ -69,11 +76,14 @@ def test_when_states_stop_the_arm_comes_to_rest_and_goes_on_when_they_come_again
     # Where it is meant to rest: the arm is near, and gravity changes by 25 N m/rad at most
     off = np.abs(bench.efforts[-1] - model.dynamics.gravity(bench.plant.q)).max()
     assert off < 4.0
+    stood = bench.plant.q
     bench.run(2.5)
-    assert bench.statuses[-1] is Status.TRACKING
-    # Dry friction of 0.3 N m may hold the last of the error: 0.3 / 50
-    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=0.006)
+    assert bench.statuses[-1] is Status.RESUMED
+    assert np.abs(bench.plant.q - stood).max() < 0.02  # what was left of its speed
     assert bench.largest_step() < SMOOTH
+    bench.follower.hold(bench.plant.q)
+    bench.run(0.1)
+    assert bench.statuses[-1] is Status.TRACKING
 
 
 def test_commands_end_when_no_state_has_come_for_long_and_begin_where_the_arm_then_is(model):
@@ -114,13 +124,12 @@ def test_an_arm_that_nobody_leads_may_be_left_to_a_hand(model):
     bench.run(0.5, references=False)
     assert bench.statuses[-1] is Status.HOLDING
     np.testing.assert_allclose(bench.efforts[-1], model.gravity(bench.plant.q), atol=0.05)
-    bench.plant.reset(Q0 + [0.5, -0.4])  # led there
+    bench.push(0.5, -0.4, references=False)  # led there
     bench.run(0.2, references=False)
     np.testing.assert_allclose(bench.plant.q, Q0 + [0.5, -0.4], atol=0.02)
-    speeds = [np.abs(bench.run(STEP).plant.qd).max() for _ in range(3000)]
-    assert bench.statuses[-1] is Status.TRACKING
-    assert max(speeds) < 1.1  # joined at a quarter of 3 and 4 rad/s, and feedback adds a little
-    np.testing.assert_allclose(bench.plant.q, Q0, atol=0.006)  # dry friction: 0.3 / 50
+    bench.run(2.0)
+    assert bench.statuses[-1] is Status.RESUMED
+    np.testing.assert_allclose(bench.plant.q, Q0 + [0.5, -0.4], atol=0.02)
 
 
 def test_an_arm_that_comes_back_elsewhere_with_brakes_closed_is_let_go_without_a_jerk(model):
@@ -132,7 +141,7 @@ def test_an_arm_that_comes_back_elsewhere_with_brakes_closed_is_let_go_without_a
     np.testing.assert_allclose(bench.efforts[-1], model.dynamics.gravity(elsewhere), atol=1e-6)
     moved = len(bench.efforts)
     bench.run(4.0)
-    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=0.006)  # friction, as above
+    np.testing.assert_allclose(bench.plant.q, elsewhere, rtol=0.0, atol=0.006)
     assert np.abs(np.diff(bench.efforts[moved:], axis=0)).max() < SMOOTH
 
 
@@ -140,28 +149,30 @@ def test_an_arm_that_comes_back_elsewhere_with_brakes_closed_is_let_go_without_a
 def test_brakes_that_stay_closed_are_told_and_let_go_of_no_faster_than_the_joints_may_go(
     model, closed
 ):
-    elsewhere = np.array([-1.2, 1.5])
-    bench = Bench(model, q=elsewhere)
-    bench.follower.hold(Q0)
+    bench = Bench(model, q=np.array([-1.2, 1.5])).run(READY, brakes=True)
+    bench.move(*Q0, seconds=3.0)
     bench.run(closed, brakes=True)
     assert np.abs(bench.efforts[-1] / [40.0, 15.0]).max() < 0.8  # half, and what 50 ms add
     speeds, braked = [], []
     for _ in range(6000):
         speeds.append(np.abs(bench.run(STEP).plant.qd))
         braked.append(bench.controller.braked_by)
-    # 5.6 and 13 rad/s with the efforts that the whole way asks for after 3 s
-    assert np.all(np.max(speeds, axis=0) < bench.plant.robot.limits.velocity)
-    assert set(braked) <= {"elbow", None} and braked[-1] is None
-    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=0.006)  # friction, as above
+    assert np.all(np.max(speeds, axis=0) < 0.5)  # 15 N m fade from the elbow
+    assert set(braked) <= {"shoulder", "elbow"}
 
 
 def test_a_joint_behind_a_brake_is_named_and_pushed_again_and_again(model):
-    bench = Bench(model, q=np.array([-1.2, 1.5]))
-    bench.follower.hold(Q0)
+    bench = Bench(model, q=np.array([-1.2, 1.5])).run(READY, brakes=True)
+    bench.move(*Q0)
     bench.run(6.0, brakes=True)
-    assert bench.controller.braked_by == "elbow"
-    follows = np.array([status is Status.TRACKING for status in bench.statuses])
-    assert np.count_nonzero(follows[1:] & ~follows[:-1]) > 2
+    assert bench.controller.braked_by in ("shoulder", "elbow")
+    for _ in range(3):  # the reference comes to the arm, and leaves it again
+        bench.follower.hold(bench.plant.q)
+        bench.run(0.5, brakes=True)
+        assert bench.statuses[-1] is Status.TRACKING
+        bench.move(*Q0)
+        bench.run(2.0, brakes=True)
+        assert bench.statuses[-1] is Status.RESUMED
     assert bench.largest_step() < SMOOTH
 
 
@@ -189,16 +200,15 @@ def test_references_are_followed_again_only_on_request_if_asked_for(model, stops
 @pytest.mark.parametrize("references", [True, False])
 def test_an_arm_that_a_hand_has_led_is_not_snatched_back_by_another_mode(model, references):
     bench = Bench(model, Settings(mode="gravity_compensation")).run(0.1, references=references)
-    bench.plant.reset(Q0 + [0.8, 0.6])
+    bench.push(0.8, 0.6, references=references)
     bench.run(0.1, references=references)
     bench.controller.change(settings=Settings(mode="feedforward"))
     speeds = []
     for _ in range(4000):
         bench.run(STEP, references=references)
         speeds.append(np.abs(bench.plant.qd).max())
-    assert max(speeds) < 1.1
-    goal = Q0 if references else Q0 + [0.8, 0.6]  # held where it is if nobody leads it
-    np.testing.assert_allclose(bench.plant.q, goal, atol=0.02)
+    assert max(speeds) < 0.05
+    np.testing.assert_allclose(bench.plant.q, Q0 + [0.8, 0.6], atol=0.02)
 
 
 @pytest.mark.parametrize(
@@ -242,14 +252,17 @@ def test_a_resumed_arm_holds_its_position_until_the_reference_comes_to_it(model)
     assert bench.statuses[-1] is Status.TRACKING
 
 
-def test_a_reference_that_jumps_away_is_joined_instead_of_followed(model):
+@pytest.mark.parametrize(("jump", "follows"), [(0.05, True), (0.15, False)])
+def test_a_reference_that_jumps_a_little_is_joined_and_one_that_jumps_away_is_left(
+    model, jump, follows
+):
     bench = Bench(model, Settings(tracking_limit=0.2)).run(READY + 0.3)
-    bench.follower.hold(Q0 + [0.15, 0.0])
+    bench.follower.hold(Q0 + [jump, 0.0])
     speeds = [np.abs(bench.run(STEP).plant.qd).max() for _ in range(3000)]
-    assert bench.statuses[-1] is Status.TRACKING
-    assert max(speeds) < 1.1  # a quarter of 3 and 4 rad/s, and feedback adds a little
+    assert bench.statuses[-1] is (Status.TRACKING if follows else Status.RESUMED)
+    assert max(speeds) < 0.4  # a tenth of 3 and 4 rad/s, and feedback adds a little
     assert bench.largest_step() < SMOOTH
-    np.testing.assert_allclose(bench.plant.q, Q0 + [0.15, 0.0], atol=0.006)  # friction: 0.3 / 50
+    np.testing.assert_allclose(bench.plant.q, Q0 + [jump * follows, 0.0], atol=0.006)
 
 
 def test_a_reference_faster_than_a_joint_may_move_stops_the_arm_with_its_numbers(model):
@@ -264,17 +277,16 @@ def test_a_reference_faster_than_a_joint_may_move_stops_the_arm_with_its_numbers
     assert np.abs(bench.plant.qd).max() < 0.05
 
 
-def test_an_arm_that_is_driven_by_an_effort_at_its_limit_is_stopped_with_its_numbers(model):
+def test_an_arm_that_is_driven_too_fast_is_stopped_with_its_numbers(model):
     bench = Bench(model, Settings("pd_gravity", fade=0.05)).run(READY)
     load = Inertia.from_com(30.0, np.array([0.3, 0.0, 0.0]), np.zeros((3, 3)))
     bench.controller.model = replace(model, payload=load, frame="fore")  # the arm carries none
     bench.run(0.3)
     found = re.fullmatch(
-        r"joint 'elbow' moves at ([\d.]+) rad/s against its reference, with its effort at its "
-        r"limit of 15 N m",
+        r"joint 'elbow' moves at ([\d.]+) rad/s, beyond its limit of 4 rad/s",
         bench.controller.stopped_by,
     )
-    assert float(found[1]) > 4.0  # its velocity limit
+    assert float(found[1]) > 1.2 * 4.0
     assert bench.statuses[-1] is Status.STOPPED
 
 

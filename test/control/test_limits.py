@@ -42,7 +42,7 @@ def test_an_infinite_rate_limits_nothing():
 
 def test_the_default_rate_keeps_consecutive_commands_near_under_a_flood_of_payloads(model):
     rate = default_effort_rates(model.dynamics.robot, 20.0, 1.0)
-    assert rate.tolist() == [4000.0, 1500.0]  # 5 x 20 rad/s x 40 and 15 N m
+    assert rate.tolist() == [1600.0, 600.0]  # 2 x 20 rad/s x 40 and 15 N m
     heavy = Inertia.from_com(60.0, np.zeros(3), np.zeros((3, 3)))  # at the elbow: up to 235 N m
     loads = [replace(model, payload=load, frame="fore") for load in (heavy, Inertia.zero())]
     bench = Bench(model, Settings("pd_gravity", effort_rate=rate)).run(READY)

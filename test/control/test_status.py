@@ -17,7 +17,7 @@ IN_ORDER = {
     "refused": 0.0,
     "commanded": 1.0,
     "paused": 0.0,
-    "returning": 0.0,
+    "comes": 0.0,
     "now": 5.0,
     "settled_at": 0.0,
 }
@@ -29,7 +29,7 @@ CONDITIONS = {
     Status.STOPPED: {"cause": float(Cause.SATURATION)},
     Status.HOLDING: {"commanded": 0.0},
     Status.PAUSED: {"paused": 1.0},
-    Status.RESUMED: {"returning": 1.0},
+    Status.RESUMED: {"comes": 1.0},
     Status.SETTLING: {"settled_at": 6.0},
 }
 

@@ -19,8 +19,8 @@ def test_simd_lanes_step_as_native_kernels_do(robot):
     found = agreement.run(range(16), 1500)["lanes"]
     assert not found.faults, found.faults[:5]
     assert found.effort < AGREE and found.round_off <= ROUND_OFF * found.cycles
-    assert agreement.statuses >= {Status.SETTLING, Status.TRACKING, Status.STOPPED}
-    assert len(agreement.causes) > 3, "and several causes"
+    assert agreement.statuses >= {Status.RESUMED, Status.TRACKING, Status.STOPPED}
+    assert len(agreement.causes) > 2, "and causes"
 
 
 def test_plain_python_steps_as_native_kernels_do(robot):

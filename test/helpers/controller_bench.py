@@ -31,15 +31,33 @@ class Bench:
             if states:
                 self.controller.set_state(Measured(self.plant.q, self.plant.qd), self.now)
             if references:
-                due = self.follower.sample(self.now)
-                reference = Reference(due.q, due.qd, self.model.feedforward(*due))
-                self.controller.set_reference(reference, self.now)
+                self._refer()
             command = self.controller.update(self.now)
+            tau = self.efforts[-1] if command is None else command.tau  # drives keep the last one
             if not brakes:
-                self.plant.step(command.tau)
-            self.efforts.append(command.tau)
-            self.statuses.append(command.status)
+                self.plant.step(tau)
+            self.efforts.append(tau)
+            self.statuses.append(self.controller.status)
             self.now += STEP
+        return self
+
+    def _refer(self):
+        due = self.follower.sample(self.now)
+        reference = Reference(due.q, due.qd, self.model.feedforward(*due))
+        self.controller.set_reference(reference, self.now)
+
+    def push(self, *way, speed=1.0, references=True):
+        """Move the arm by hand against its controller, at a speed in rad/s."""
+        cycles = round(np.abs(way).max() / speed / STEP)
+        for _ in range(cycles):
+            q = self.plant.q + np.array(way) / cycles
+            self.plant.reset(q, np.array(way) / cycles / STEP)
+            self.controller.set_state(Measured(self.plant.q, self.plant.qd), self.now)
+            if references:
+                self._refer()
+            self.efforts.append(self.controller.update(self.now).tau)
+            self.now += STEP
+        self.plant.reset(self.plant.q)
         return self
 
     def move(self, *q, seconds=1.0):

@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.model_library import ModelRequest, payload_frame
 from robot_dynamics.robot import read_urdf, urdf_text
 from robot_dynamics.simulation.simd.stage import fused
-from robot_dynamics.simulation.simd.step_lanes import ARRIVED, SETTINGS, StepLanes
+from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
 
 AGREE = 1e-9
 """Largest difference of efforts per effort limit; of other fields relative to their own size."""
@@ -36,7 +36,7 @@ RATE = 20.0
 
 DECISIONS = (
     *("status", "cause", "stop_joint", "law", "touched", "braked_by", "commands", "follows"),
-    *("entered", "begins", "paused", "returning", "looks", "observes"),
+    *("entered", "begins", "paused", "armed", "jumps", "blends", "looks", "observes"),
 )
 
 MIXED = """<robot name="mixed">

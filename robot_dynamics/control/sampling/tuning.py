@@ -177,6 +177,7 @@ class Tuner:
             bandwidth=self.bandwidth(bandwidth, base.damping_ratio, sampling),
             coupled=not kept,
             fastest=self.bandwidth(np.inf, base.damping_ratio, sampling),
+            delay=sampling.delay,
         )
 
 

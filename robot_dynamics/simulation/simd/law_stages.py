@@ -321,14 +321,15 @@ class LawStages:
         constants = {
             **dict.fromkeys(("seen", "fresh", "trust", "has_feedback", "has_begin_tau"), 1.0),
             **dict.fromkeys(
-                ("open_loop", "ending", "lets_go_blind", "entered", "jumps", "shakes"), 0.0
+                ("open_loop", "ending", "lets_go_blind", "entered", "shakes", "lead"), 0.0
             ),
             **dict.fromkeys(("starts_measured", "cause", "was_ending", "fade_began", "now"), 0.0),
             **dict.fromkeys(("settings_edition", "edition", "fade"), 0.0),
             **dict.fromkeys(("gap", "disturbance", "last_speed", "end_tau", "begin_tau"), none),
-            **dict.fromkeys(("soft_stiffness", "soft_damping", "held_tau"), none),
+            **dict.fromkeys(("soft_stiffness", "soft_damping", "held_tau", "own_inertia"), none),
             **dict.fromkeys(("soft_upper", "soft_velocity"), infinite),
-            "soft_lower": -infinite,
+            **dict.fromkeys(("soft_lower", "lower"), -infinite),
+            "upper": infinite,
             "status": float(Status.TRACKING),
             "law": float(LAWS.index(law)),
             "trust": 1.0,

@@ -1,0 +1,153 @@
+"""The guard: states that cannot be are not believed, and no gap or delay adds energy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller_bench import Q0, READY, STEP, Bench
+from robot_dynamics.control import Measured, Settings, Status
+from robot_dynamics.control.guard import Flaw, words_for_flaw
+from robot_dynamics.control.limits import default_effort_rates
+from robot_dynamics.control.status import Cause
+
+GOAL, SECONDS = np.array([1.3, 0.8]), 1.0
+PLANNED = 15.0 / 8.0 * np.abs(GOAL - Q0) / SECONDS  # rad/s
+LIMIT = np.array([3.0, 4.0])  # rad/s, of the URDF of the bench
+SAFE = PLANNED + 0.1 * LIMIT
+"""Largest speeds: those of the motion, and a tenth of the speed limits."""
+
+
+class Faulty(Bench):
+    """A bench whose states are changed before the controller gets them.
+
+    `change(k, q, qd)` returns the state of a cycle, or None for none, k cycles after its start.
+    """
+
+    def fail(self, seconds, change, at=lambda now: now):
+        speeds = []
+        for k in range(round(seconds / STEP)):
+            given_state = change(k, self.plant.q.copy(), self.plant.qd.copy())
+            if given_state is not None:
+                self.controller.set_state(Measured(*given_state), self.now, at=at(self.now))
+            self._refer()
+            command = self.controller.update(self.now)
+            tau = self.efforts[-1] if command is None else command.tau
+            self.plant.step(tau)
+            self.efforts.append(tau)
+            self.statuses.append(self.controller.status)
+            speeds.append(np.abs(self.plant.qd))
+            self.now += STEP
+        return np.max(speeds, axis=0)
+
+
+def moving(model, **given):
+    """A bench in the middle of its motion."""
+    rate = default_effort_rates(model.dynamics.robot, 20.0, 1.0)
+    bench = Faulty(model, Settings(effort_rate=rate, **given)).run(READY)
+    bench.move(*GOAL, seconds=SECONDS)
+    bench.run(0.4)
+    return bench
+
+
+@settings(max_examples=12)
+@given(
+    st.sampled_from(["q", "qd"]),
+    st.integers(0, 1),
+    st.floats(-1.0, 6.0).map(lambda x: 10.0**x),
+    st.sampled_from([-1.0, 1.0]),
+)
+def test_one_wrong_sample_moves_nothing(model, what, joint, size, sign):
+    bench = moving(model)
+
+    def glitch(k, q, qd):
+        wrong = q if what == "q" else qd
+        wrong[joint] += sign * size * (k == 0)
+        return q, qd
+
+    assert np.all(bench.fail(1.5, glitch) < SAFE)
+    assert bench.statuses[-1] is Status.TRACKING
+    np.testing.assert_allclose(bench.plant.q, GOAL, atol=0.01)
+
+
+@pytest.mark.parametrize("every", [2, 100])
+def test_a_second_publisher_of_another_pose_is_not_believed(model, every):
+    bench = moving(model)
+    elsewhere = np.array([-0.5, 0.4]), np.zeros(2)
+    speed = bench.fail(1.5, lambda k, *own: elsewhere if k % every == 0 else own)
+    assert np.all(speed < SAFE)
+    assert bench.statuses[-1] is Status.TRACKING
+    assert int(bench.controller.field("flaw")[0]) in (Flaw.NONE, Flaw.JUMP)
+
+
+@settings(max_examples=8)
+@given(st.floats(0.01, 0.4), st.floats(0.0, 0.8))
+def test_a_gap_adds_no_energy_whenever_it_comes(model, gap, phase):
+    bench = Faulty(model).run(READY)
+    bench.move(*GOAL, seconds=SECONDS)
+    bench.run(phase)
+    speed = bench.fail(gap, lambda *_: None)
+    again = bench.fail(1.0, lambda _, *own: own)
+    assert np.all(np.maximum(speed, again) < SAFE)
+
+
+@pytest.mark.parametrize("later", [0.02, 0.06, 0.15, 0.3])
+def test_states_that_come_later_and_later_make_no_oscillation(model, later):
+    bench = moving(model)
+    past = []
+
+    def late(_, *own):
+        past.append(own)
+        back = round(later / STEP)
+        return past[-1 - back] if len(past) > back else None
+
+    speed = bench.fail(0.8, late, at=lambda now: now - later)
+    # With less feedback the arm deviates, and the elbow gets 0.17 rad/s more
+    assert np.all(speed < SAFE + 0.1 * LIMIT)
+
+
+def test_a_joint_whose_states_freeze_in_motion_is_told(model):
+    bench = moving(model)
+    kept = bench.plant.q[0], bench.plant.qd[0]
+
+    def frozen(_, q, qd):
+        q[0], qd[0] = kept
+        return q, qd
+
+    assert np.all(bench.fail(0.3, frozen) < SAFE)
+    controller = bench.controller
+    assert int(controller.field("flaw")[0]) == Flaw.STUCK
+    assert controller.status is Status.BLIND
+    value = controller.field("flaw_value")[0]
+    line = words_for_flaw(Flaw.STUCK, "shoulder", value, ("rad", "rad/s"))
+    begin = "the position of joint 'shoulder' stands although its velocity is"
+    assert line == f"{begin} {kept[1]:.3g} rad/s"
+
+
+def test_velocities_of_zero_from_an_arm_that_moves_are_told(model):
+    bench = moving(model)
+    bench.fail(0.5, lambda _, q, qd: (q, 0.0 * qd))
+    assert int(bench.controller.field("flaw")[0]) in (Flaw.DRIFT, Flaw.JUMP)
+    assert Status.BLIND in bench.statuses
+
+
+def test_brakes_that_close_in_motion_stop_the_arm_by_their_own_cause(model):
+    bench = moving(model)
+    bench.plant.reset(bench.plant.q)
+    bench.run(0.5, brakes=True)
+    assert bench.controller.cause is Cause.STANDING
+    assert "stands, although its reference moved on by 0.1" in bench.controller.stopped_by
+
+
+def test_an_arm_moved_while_its_controller_was_away_stays_where_it_is(model):
+    bench = Faulty(model).run(READY)
+    bench.move(*GOAL, seconds=SECONDS)
+    bench.run(1.2)
+    elsewhere = GOAL + [-0.5, 0.3]
+    bench.plant.reset(elsewhere)
+    bench.controller.forget()
+    bench.controller.activate()
+    bench.now += 2.0
+    bench.run(2.0)
+    assert bench.statuses[-1] is Status.RESUMED
+    np.testing.assert_allclose(bench.plant.q, elsewhere, atol=0.005)
