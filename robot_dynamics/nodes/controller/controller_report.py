@@ -11,11 +11,12 @@ from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, hand_wrench
+from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
-from robot_dynamics.control.status import Cause
+from robot_dynamics.control.status import SENTENCES, Cause
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ AT_STOP = 0.01
 
 SATURATED_SHARE = 0.1
 """Share of saturated cycles since the last report from which a joint is reported."""
+
+UNSURE = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
+"""Causes behind which there are others."""
 
 OF_HAND = {
     Status.SETTLING: "holding still for a moment before targets of the hand are followed",
@@ -62,6 +66,7 @@ class ControllerReport:
         self._node = node
         self.at_work = False
         self._others: frozenset[str] = frozenset()
+        self._leaders: list[str] = []
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         self._announced: str | None = None
         self._cycles, self._saturated = 0, node.saturated.copy()
@@ -101,8 +106,8 @@ class ControllerReport:
             return f"{self._stop}; {resume}"
         if status is Status.PAUSED:
             return f"{status.words}; {resume}"
-        if status in (Status.SILENT, Status.RESUMED):  # and not BLIND, after which a motion goes on
-            return status.words
+        if status in (None, Status.WAITING, Status.SILENT, Status.BLIND, Status.RESUMED):
+            return (status or Status.WAITING).words
         if not ALL_MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
         if not node.listened_to and monotonic() > self._began + DISCOVERY_S:
@@ -168,7 +173,7 @@ class ControllerReport:
         elif status is Status.PAUSED:
             log.warning(f"{status.words}; {resume}")
         elif status is Status.BLIND:
-            log.warning(status.words)
+            log.warning(f"{status.words}{self._flaw}")
         elif status is Status.SILENT:
             log.error(
                 f"{status.words}; what receives {node.command.topic} now brakes, or keeps the "
@@ -191,13 +196,9 @@ class ControllerReport:
         limits, q = node.robot.limits, node.states.position[i]
         cut = node.saturated[i] - self._saturated[i]
         at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
-        cause = "is the joint blocked, or the model wrong?"
-        if node.controller.stopped_by_collision:
-            cause = "clear the contact; without one, the load or the model is wrong"
-        elif node.controller.cause is Cause.FAST_REFERENCE:
-            cause = "slow the motion down, and give all nodes the same limits"
-        elif node.controller.cause is Cause.OSCILLATION:
-            cause = "lower the gains or the bandwidth, or raise the rate of the states"
+        cause = SENTENCES[node.controller.cause].remedy
+        if node.controller.cause not in UNSURE:
+            pass
         elif at_stop:
             cause = f"the joint is at the end of its range ({q:.3g})"
         elif cut > SATURATED_SHARE * (node.cycles - self._cycles):
@@ -205,6 +206,20 @@ class ControllerReport:
         elif node.tuning.lowered:
             cause = node.tuning.describe()
         return f"{Status.STOPPED.words}: {node.controller.stopped_by}; {cause}"
+
+    @property
+    def _flaw(self) -> str:
+        """Why the last state was not believed, in words; empty if none came."""
+        controller = self._node.controller
+        flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
+        if missing := self._node.states.missing:
+            return f"; {_list(missing)} missing in joint_states"
+        if not flaw:
+            return ""
+        robot = self._node.robot
+        units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
+        value = float(controller.field("flaw_value")[0])
+        return f": {words_for_flaw(flaw, controller.joint_names[i], value, units)}"
 
     def _log_brakes(self) -> None:
         if self.braked_by is None:
@@ -279,6 +294,8 @@ class ControllerReport:
             found.append(Fault(Level.WARN, contact))
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
+        if len(self._leaders) > 1:
+            found.append(Fault(Level.WARN, f"{_list(self._leaders)} publish reference"))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         if node.refusal:
@@ -313,6 +330,12 @@ class ControllerReport:
                 "joints get the commands of both by turns"
             )
         self._others = frozenset(found)
+        leaders = publishers_of(node, [node.resolve_topic_name("reference")])
+        if len(leaders) > 1 and leaders != self._leaders:
+            node.get_logger().warning(
+                f"{_list(leaders)} publish reference; stop all but one, or the reference jumps"
+            )
+        self._leaders = leaders
 
 
 def _list(names: Iterable[str]) -> str:

