@@ -2,6 +2,11 @@
 
     robot-dynamics rehearse arm.urdf --config first_day.yaml --motion mine.csv
 
+    robot-dynamics rehearse arm.urdf --faults 2000
+
+With `--faults` the compiled controller meets random faults of states and references on simulated
+arms, one in each scenario, without ROS; see `simulation.fault_sweep`.
+
 The nodes run in processes of their own, as on a robot. The simulated robot is 10 % heavier than its
 model. In the last step feedforward_node is killed in motion, and the controller brings the arm to
 rest. The status is 1 if a step fails.
@@ -10,7 +15,9 @@ rest. The status is 1 if a step fails.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +25,7 @@ from subprocess import Popen
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, percentage, positive
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -32,7 +40,11 @@ PRIORITY = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    parser.add_argument("--motion", required=True, metavar="FILE", help="trajectory, .csv or .yaml")
+    parser.add_argument("--motion", metavar="FILE", help="trajectory, .csv or .yaml")
+    parser.add_argument(
+        "--faults", type=int, metavar="N", help="scenarios with random faults, without ROS"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of --faults (default: 0)")
     parser.add_argument("--config", metavar="FILE", help="parameter file of the nodes")
     parser.add_argument("--rate", type=positive, help="rate of all nodes, Hz (default: the file's)")
     parser.add_argument(
@@ -51,6 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotDynamicsError: If there is no rclpy, or a node does not start.
     """
+    if (arguments.motion is None) == (arguments.faults is None):
+        raise ArgumentError("give --motion FILE, or --faults N")
+    if arguments.seed < 0 or (arguments.faults is not None and arguments.faults < 1):
+        raise ArgumentError("--faults takes 1 or more, --seed 0 or more")
+    if arguments.faults is not None:
+        return sweep_faults(arguments)
     try:
         from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
         from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
@@ -132,3 +150,44 @@ def run(arguments: argparse.Namespace) -> int:
         table.add_row(step.name, step.fault or "ok", *numbers, f"{1e3 * step.silence:.0f}")
     console.print(table)
     return int(any(step.fault for step in steps))
+
+
+def sweep_faults(arguments: argparse.Namespace) -> int:
+    """Print what the controller does under random faults; the status is 1 if a number overflows."""
+    from robot_dynamics.simulation.fault_sweep import (  # noqa: PLC0415  # compiles
+        ALLOWED,
+        RATES,
+        FaultSweep,
+        rows,
+    )
+
+    console = wide_console(stderr=arguments.json)
+    robot = load_robot(arguments.robot)
+    rates: Sequence[float] = RATES
+    if arguments.rate:
+        rates = (arguments.rate,)
+    sweep, outcomes, done = FaultSweep(robot), [], 0
+    with stages() as progress:
+        progress("compiling", 0.0)
+        threads = os.cpu_count() or 1
+        for outcome in sweep.batches(arguments.faults, arguments.seed, rates, threads=threads):
+            outcomes.append(outcome)
+            done += len(outcome.kind)
+            progress("sweeping", min(done / arguments.faults, 1.0))
+    found = rows(outcomes)
+    if arguments.json:
+        print_json({"robot": robot.name, "faults": [asdict(row) for row in found]})
+    headings = ["scenarios", "worst speed\nbeyond planned", f"above {ALLOWED:g}", "effort rate"]
+    table = plain_table(
+        f"{robot.name}: speeds beyond the planned ones over the speed limits, effort rates over "
+        "their limits",
+        ["fault", "at the end", "worst batch"],
+        headings,
+    )
+    for row in found:
+        ends = ", ".join(f"{share:.0%} {status}" for status, share in row.ends.items())
+        numbers = f"{row.worst:.2f}", f"{row.beyond:.1%}", f"{row.step:.2f}"
+        seed, rate = row.seed
+        table.add_row(row.kind, ends, f"seed {seed}, {rate:g} Hz", str(row.count), *numbers)
+    console.print(table)
+    return int(not all(row.finite for row in found))
