@@ -60,3 +60,25 @@ def test_a_file_that_cannot_be_used_is_one_line_before_any_node_starts(
     said = capsys.readouterr().err
     assert message.format(folder=tmp_path) in said
     assert said.count("\n") == 1
+
+
+def test_random_faults_leave_an_arm_within_its_bounds(capsys):
+    assert main(["rehearse", "planar_2r", "--faults", "256", "--rate", "500", "--json"]) == 0
+    rows = {row["kind"]: row for row in json.loads(capsys.readouterr().out)["faults"]}
+    assert sum(row["count"] for row in rows.values()) >= 256
+    assert all(row["finite"] and row["step"] <= 1.0 + 1e-6 for row in rows.values())
+    for kind in ("none", "position glitch", "two publishers", "two references", "reference jumps"):
+        assert rows[kind]["worst"] < 0.1, kind  # of the speed limit, beyond the planned speed
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "give --motion FILE, or --faults N"),
+        (["--faults", "0"], "--faults takes 1 or more"),
+        (["--faults", "5", "--motion", "mine.csv"], "give --motion FILE, or --faults N"),
+    ],
+)
+def test_a_rehearsal_of_nothing_or_of_both_is_refused(words, line, capsys):
+    assert main(["rehearse", "planar_2r", *words]) == 1
+    assert line in capsys.readouterr().err

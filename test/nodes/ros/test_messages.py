@@ -59,6 +59,31 @@ def test_parts_of_the_state_may_come_in_several_messages():
     np.testing.assert_array_equal(reader.position, [1.0, 2.0, 3.0])
 
 
+def test_a_joint_that_messages_cease_to_name_is_missing_until_it_is_named_again():
+    reader = JointReader("joint_states", ARM)
+    for _ in range(3):
+        reader.read(states(ARM, [1.0, 2.0, 3.0]))
+    for k in range(3):
+        assert reader.complete is (k < 3)
+        reader.read(states(ARM[:2], [1.0, 2.0]))
+    assert not reader.complete and reader.missing == ("wrist",)
+    reader.read(states(ARM[2:], [3.0]))
+    assert reader.complete
+
+
+@pytest.mark.parametrize("slower", [1, 5, 20])
+def test_parts_that_come_at_different_rates_are_complete(slower):
+    reader = JointReader("joint_states", ARM)
+    reader.read(states(ARM, [1.0, 2.0, 3.0]))
+    complete = []
+    for k in range(10 * slower):
+        if k % slower == 0:
+            reader.read(states(ARM[2:], [3.0]))
+        reader.read(states(ARM[:2], [1.0, 2.0]))
+        complete.append(reader.complete)
+    assert all(complete[2 * slower :])
+
+
 def test_a_message_of_another_robot_is_not_ours():
     reader = JointReader("joint_states", ARM)
     assert not reader.read(states(["left_wheel"], [5.0]))
