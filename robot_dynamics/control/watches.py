@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import minimum
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.laws import IN_TASK_SPACE
 from robot_dynamics.control.logic import (
@@ -38,8 +38,12 @@ UNANSWERED, UNANSWERED_S = 0.1, 0.2
 """The same while no joint has moved: the drives may ignore the efforts. Then a smaller change
 counts: drives that begin to use them would start the arm with a jerk."""
 
-STOOD = 1.0
-"""Way of the reference of a joint that stands, relative to the distance at which it is near."""
+STOOD, SOONEST = 1.0, 0.2
+"""Largest and smallest way of the reference of a joint that stands, relative to the distance at
+which it is near. Dry friction may hold a slow joint, but none that is to move fast."""
+
+SLOW = 0.05
+"""Desired speed from which the way is smaller, relative to the speed limit."""
 
 WATCHES = {
     "looks": Field(SCALAR, "1 if the error is looked at for an oscillation"),
@@ -108,7 +112,8 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     counts = judged * found["free"]
     moves = chosen(counts, less(STILL, abs(x.q - x.stood_at)), 1.0 + 0.0 * counts)
     way = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)
-    limit = STOOD * x.nearest
+    share = SLOW * x.velocity / maximum(abs(x.desired[1]), 1e-9)
+    limit = x.nearest * clip(share, SOONEST, STOOD)
     i, excess, value, most = first_largest(way - limit, way, limit)
     stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
     found |= {
