@@ -170,6 +170,8 @@ class LiveArm:
         self._plant.reset(middle, time=self.time)
         self._follower.hold(middle)
         self.motion = ""
+        if self._controller is not None:  # the arm is elsewhere at once, as no arm can be
+            self._controller.forget()
         if self._task is not None:
             self._task.forget()
 
