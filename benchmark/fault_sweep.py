@@ -1,6 +1,6 @@
 """Sweep random faults of states and references over arms, and write the table of docs/hardware.md.
 
-python -m benchmark.fault_sweep                     four arms, 4096 scenarios each: 15 minutes
+python -m benchmark.fault_sweep                     four arms, 4096 scenarios each: 30 minutes
 python -m benchmark.fault_sweep --count 256 --arms ur5
 """
 
