@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 
 from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
@@ -26,13 +27,13 @@ ARMS = ("ur5", "panda", "xarm7", "planar_2r")
 """Arms of the table; fingers are locked."""
 
 
-def swept(name: str, count: int, bar: object) -> dict[str, Row]:
+def swept(name: str, count: int, bar: Progress) -> dict[str, Row]:
     """Return the results of an arm by kind of fault."""
     robot = read_urdf(find_robot(name))
     fingers = {joint: 0.0 for joint in robot.joint_names if "finger" in joint or "drive" in joint}
     sweep = FaultSweep(robot.with_locked(fingers) if fingers else robot)
     outcomes = []
-    with step(bar, name, count) as advance:  # type: ignore[arg-type]
+    with step(bar, name, count) as advance:
         for outcome in sweep.batches(count, threads=os.cpu_count() or 1):
             outcomes.append(outcome)
             for _ in outcome.kind:

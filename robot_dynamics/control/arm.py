@@ -101,8 +101,28 @@ class ArmEquations:
         return cls(found, parents, turning if turning.any() else None, endpoint, base_moves)
 
 
+class ByInverse:
+    """Efforts that follow from `inverse`, of numbers or symbols."""
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return efforts of a motion without friction, shape (n,)."""
+        raise NotImplementedError
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Return Coriolis, centrifugal and gravity efforts, shape (n,)."""
+        return self.inverse(q, qd, np.zeros(len(q)))
+
+    def gravity(self, q: Array) -> Array:
+        """Return the efforts that hold the arm at rest, shape (n,)."""
+        return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
+
+    def gyroscopic(self, q: Array, qd: Array) -> Array:
+        """See `Model.gyroscopic`."""
+        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
+
+
 @dataclass(frozen=True)
-class Arm:
+class Arm(ByInverse):
     """The interface of `Model` that the laws use, of numbers or symbols.
 
     Args:
@@ -158,18 +178,6 @@ class Arm:
         """Return the mass matrix with load and rotors, shape (n, n)."""
         M: Array = self._evaluate("mass_matrix", q)
         return M + np.diag(self.drives.rotor)
-
-    def bias(self, q: Array, qd: Array) -> Array:
-        """Return Coriolis, centrifugal and gravity efforts, shape (n,)."""
-        return self.inverse(q, qd, np.zeros(len(q)))
-
-    def gravity(self, q: Array) -> Array:
-        """Return the efforts that hold the arm at rest, shape (n,)."""
-        return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
-
-    def gyroscopic(self, q: Array, qd: Array) -> Array:
-        """See `Model.gyroscopic`."""
-        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the accelerations by efforts without friction, shape (n,)."""

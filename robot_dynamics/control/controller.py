@@ -508,11 +508,6 @@ class Controller:
         return sentence.text.format(joint=self.joint_names[i], value=value, limit=limit)
 
     @property
-    def stopped_by_reference(self) -> bool:
-        """Return whether a reference faster than its joint stopped the arm."""
-        return self.cause is Cause.FAST_REFERENCE
-
-    @property
     def stopped_by_collision(self) -> bool:
         """Return whether a collision stopped the arm."""
         return self.cause is Cause.COLLISION

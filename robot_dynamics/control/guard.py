@@ -28,6 +28,7 @@ from robot_dynamics.control.logic import (
     less,
     negated,
 )
+from robot_dynamics.foundation.arrays import Array
 
 LARGEST_STATE = 1e6
 """Sum of magnitudes of positions and velocities beyond which they are no measurement."""
@@ -89,7 +90,7 @@ BELIEVED = {
     "seen": Field(SCALAR, "1 once a state is known"),
     "fresh": Field(SCALAR, "1 if a state came since the cycle before"),
     "missed": Field(SCALAR, "1 if states had stopped before the one that came"),
-    "state_at": Field(SCALAR, "time at which the last state came, s", NEVER),
+    "state_at": Field(SCALAR, "time at which the last believed state came, s", NEVER),
     "age": Field(SCALAR, "time since the last state, s"),
     "trust": Field(SCALAR, "share of the feedback that acts, from 1 to 0 as a state grows old"),
     "bridging": Field(SCALAR, "1 if feedback begins to fade"),
@@ -198,17 +199,13 @@ def _judge(x: Any, received: Any, ticks: Any) -> dict[str, Any]:
     # Without a stamp that goes on, the time of arrival has to do
     tick = chosen(both(less(0.0, ticks), less(ticks, ANOTHER_CLOCK_S)), ticks, since)
     step = clip(tick, 0.0, LONGEST_STEP_S)
-    moved = position_error(x.state_q, x.received_q, x.continuous)
-    beyond = moved - step * (x.state_qd + x.received_qd) / 2.0
-    slack = JUMP * x.nearest + JUMP_SPEED * x.velocity * maximum(step, 0.0)
+    beyond, slack = _unexplained(x, x.received_q, x.received_qd, step)
     fits = both(less(0.5, x.fitting), negated(any_of(less(slack, abs(beyond)))))
-
     aged = clip(x.state_came - x.state_at, 0.0, LONGEST_STEP_S)
-    way = position_error(x.state_q, x.q, x.continuous)
-    jump = way - aged * (x.state_qd + x.qd) / 2.0
-    most = JUMP * x.nearest + JUMP_SPEED * x.velocity * aged
+    jump, most = _unexplained(x, x.q, x.qd, aged)
+
     speed = abs(x.state_qd)
-    stands = less(abs(moved), 1e-12)
+    stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
     again = both(stands, less(NEVER / 2.0, x.received_at))
     stuck = chosen(again, x.stuck_for + step * speed, 0.0 * speed)
     kept = maximum(1.0 - step / DRIFT_S, 0.0)
@@ -238,6 +235,20 @@ def _judge(x: Any, received: Any, ticks: Any) -> dict[str, Any]:
         "stuck_for": chosen(received, stuck, x.stuck_for),
         "drifted": chosen(received, drifted, x.drifted),
     }
+
+
+def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:
+    """Return the way from an earlier state that velocities do not explain, and what may be noise.
+
+    Args:
+        x: Fields of the step.
+        q: Positions of the earlier state, shape (n,).
+        qd: Its velocities, shape (n,).
+        step: Time since then, s.
+    """
+    moved = position_error(x.state_q, q, x.continuous)
+    slack = JUMP * x.nearest + JUMP_SPEED * x.velocity * step
+    return moved - step * (x.state_qd + qd) / 2.0, slack
 
 
 def words_for_flaw(flaw: int, joint: str, value: float, units: tuple[str, str]) -> str:

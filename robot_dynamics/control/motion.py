@@ -36,6 +36,9 @@ FARTHEST_S = 0.02
 SLOWING_S = 0.1
 """Time constant with which a reference that does not come is taken to come to rest then, s."""
 
+JOINING, RETREATING = 0.1, 0.25
+"""Speed at which the arm joins a reference and retreats, relative to the speed limits."""
+
 TRANSITION = {
     "began": Field(SCALAR, "time at which the transition began, s", 0.0),
     "coefficients": Field(("n", 6), "of ascending powers of time, rad or m"),
@@ -112,10 +115,6 @@ def desired_state(x: Any, follows: Any, segment: Segment, now: Any) -> Array:
     later = clip(since - x.retreats_at, 0.0, x.retreats_for) + 0.0 * x.lasts
     state = state + evaluated(x.retreat, later)
     return state + chosen(follows, on_segment(segment), 0.0 * state)
-
-
-JOINING, RETREATING = 0.1, 0.25
-"""Speed at which the arm joins a reference and retreats, relative to the speed limits."""
 
 
 def join_duration(gap: Array, speed: Array, least: Any) -> Any:

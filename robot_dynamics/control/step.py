@@ -288,7 +288,6 @@ class Step:
     # -- the stages -----------------------------------------------------------------------------
 
     def _take_in(self, x: Facts) -> dict[str, Any]:
-        x.learn({"continuous": self.continuous})
         believed = believe(x)
         x.learn(believed)
         return {**believed, **take_load(x)}
@@ -298,9 +297,7 @@ class Step:
 
     def _supervise(self, x: Facts) -> dict[str, Any]:
         gave_up = either(x.halted, x.refused, among(x.status, GIVEN_UP))
-        x.learn(
-            {"continuous": self.continuous, "target_moves": both(target_moves(x), negated(gave_up))}
-        )
+        x.learn({"target_moves": both(target_moves(x), negated(gave_up))})
         first = both(x.seen, negated(x.begun))
         found = supervise(x)
         flees = both(found["begins"], found["starts_measured"])
@@ -334,7 +331,6 @@ class Step:
     def _begin(self, x: Facts) -> dict[str, Any]:
         x.learn(
             {
-                "continuous": self.continuous,
                 "segment": present_of(x),
                 "retreat_to": x.path[-1],
                 "start": np.array(
@@ -351,7 +347,6 @@ class Step:
     def _move(self, x: Facts) -> dict[str, Any]:
         x.learn(
             {
-                "continuous": self.continuous,
                 "segment": present_of(x),
                 "behind": behind(x, x.follows),
             }
@@ -472,7 +467,7 @@ class Step:
         known = {name: self.state.of(after if name in done else state, name) for name in self.state}
         for layout, vector in ((self.arrived, arrived), (self.settings, settings)):
             known.update({name: layout.of(vector, name) for name in layout})
-        return Facts(known)
+        return Facts(known, {"continuous": self.continuous})
 
     def plain(self, state: Array, arrived: Array, settings: Array) -> Array:
         """Evaluate the step as it is written, on numbers."""

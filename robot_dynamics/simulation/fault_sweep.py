@@ -14,6 +14,7 @@ import numpy as np
 
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Controller, Friction, Model, Settings
+from robot_dynamics.control.configuration import LONGEST_CYCLE
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, ideal_gains
 from robot_dynamics.control.laws import COUPLED, FEEDFORWARD, GRAVITY_LAW
 from robot_dynamics.control.limits import (
@@ -141,7 +142,7 @@ class FaultSweep:
                 self.robot, DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
             ),
             "tracking_limit": default_tracking_errors(self.robot),
-            "longest_cycle": 5.0 / rate,
+            "longest_cycle": LONGEST_CYCLE / rate,
         }
         return Controller(model, Settings(**{**given, **self._settings}))
 

@@ -238,7 +238,7 @@ class Package:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """What is launched."""
+    """Return the package, installed, with its model."""
     return Package(tmp_path_factory.mktemp("chain"))
 
 

@@ -190,30 +190,31 @@ class ControllerReport:
 
     def _reason_of_stop(self) -> str:
         """Return what stopped the arm, with numbers, and the likely cause."""
-        node, i = self._node, self._node.controller.stopped_joint
+        controller, i = self._node.controller, self._node.controller.stopped_joint
         if i is None:  # resumed in this moment
             return Status.STOPPED.words
+        behind = self._reason_behind(i) if controller.cause in UNSURE else ""
+        remedy = behind or SENTENCES[controller.cause].remedy
+        return f"{Status.STOPPED.words}: {controller.stopped_by}; {remedy}"
+
+    def _reason_behind(self, i: int) -> str:
+        """Return what else is known of a joint that deviates; empty if nothing is."""
+        node = self._node
         limits, q = node.robot.limits, node.states.position[i]
         cut = node.saturated[i] - self._saturated[i]
-        at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
-        cause = SENTENCES[node.controller.cause].remedy
-        if node.controller.cause not in UNSURE:
-            pass
-        elif at_stop:
-            cause = f"the joint is at the end of its range ({q:.3g})"
-        elif cut > SATURATED_SHARE * (node.cycles - self._cycles):
-            cause = "its effort was at its limit: is the load too heavy, or the motion too fast?"
-        elif node.tuning.lowered:
-            cause = node.tuning.describe()
-        return f"{Status.STOPPED.words}: {node.controller.stopped_by}; {cause}"
+        if min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP:
+            return f"the joint is at the end of its range ({q:.3g})"
+        if cut > SATURATED_SHARE * (node.cycles - self._cycles):
+            return "its effort was at its limit: is the load too heavy, or the motion too fast?"
+        return node.tuning.describe() if node.tuning.lowered else ""
 
     @property
     def _flaw(self) -> str:
         """Why the last state was not believed, in words; empty if none came."""
-        controller = self._node.controller
-        flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
         if missing := self._node.states.missing:
             return f"; {_list(missing)} missing in joint_states"
+        controller = self._node.controller
+        flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
         if not flaw:
             return ""
         robot = self._node.robot

@@ -21,6 +21,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Remember,
     When,
 )
+from robot_dynamics.control.arm import ByInverse
 from robot_dynamics.control.command import command
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.laws import ALL_MODES, LAWS, Measured, Reference, position_error
@@ -109,7 +110,7 @@ class LoopStructure:
 
 
 @dataclass(frozen=True)
-class SymbolicModel:
+class SymbolicModel(ByInverse):
     """The interface of `Model` that `control.laws` use, on symbols.
 
     Args:
@@ -141,18 +142,6 @@ class SymbolicModel:
         numbers = self.x["model_body"], self.x["model_gravity"]
         tau = self.inertias.efforts(*numbers, (q, qd, qdd), self.base)
         return tau + self.x["model_rotor"] * qdd
-
-    def bias(self, q: Array, qd: Array) -> Array:
-        """Coriolis, centrifugal and gravity efforts, shape (n,)."""
-        return self.inverse(q, qd, np.zeros(len(q)))
-
-    def gravity(self, q: Array) -> Array:
-        """Efforts that hold the arm at rest, shape (n,)."""
-        return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
-
-    def gyroscopic(self, q: Array, qd: Array) -> Array:
-        """See `Model`."""
-        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the reference acceleration, which the table holds."""
