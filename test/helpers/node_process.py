@@ -1,12 +1,9 @@
 """Entry point of node processes, which are forks of a process that has imported all nodes."""
 
-import ctypes
+import multiprocessing
 import os
-import signal
 import sys
-from contextlib import suppress
-
-PR_SET_PDEATHSIG = 1
+import threading
 
 
 def run_node(name, words, environment, log):
@@ -18,9 +15,7 @@ def run_node(name, words, environment, log):
         environment: Its environment variables, all of them.
         log: File that takes what it prints.
     """
-    # A run that is killed takes its nodes with it: left over, they would load the machine for ever
-    with suppress(AttributeError):  # outside Linux
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
     os.environ.clear()
     os.environ.update(environment)
     with open(log, "a") as output:
@@ -30,3 +25,12 @@ def run_node(name, words, environment, log):
     from robot_dynamics.nodes import executables
 
     getattr(executables, name)()
+
+
+def _end_with_the_run():
+    """End once the process of the tests has, also where it was killed.
+
+    Nodes left over would load the machine for ever, and move the arm of the next run.
+    """
+    multiprocessing.parent_process().join()
+    os._exit(1)
