@@ -160,7 +160,13 @@ class Controller:
     # -- messages in ------------------------------------------------------------------------
 
     def set_state(
-        self, measured: Measured, now: float, *, finite: bool = False, at: float | None = None
+        self,
+        measured: Measured,
+        now: float,
+        *,
+        finite: bool = False,
+        at: float | None = None,
+        delay: float | None = None,
     ) -> bool:
         """Take a measured state; return whether it was usable (every number finite).
 
@@ -169,12 +175,16 @@ class Controller:
             now: Time of its arrival, s.
             finite: Whether every number is known to be finite.
             at: Time at which it was measured, s, of any clock; by default that of its arrival.
+            delay: Time from then to its arrival, s, less any constant; by default the difference
+                of both times, which must then be of clocks that run at one speed.
         """
         if not (finite or all_finite(*measured)):
             return False
         arrived = self._arrived
         arrived["state_q"][:], arrived["state_qd"][:] = measured
-        arrived["state_came"][0], arrived["state_stamp"][0] = now, now if at is None else at
+        at = now if at is None else at
+        arrived["state_came"][0], arrived["state_stamp"][0] = now, at
+        arrived["state_delay"][0] = now - at if delay is None else delay
         arrived["state_new"][0] = 1.0
         self._came = now
         return True

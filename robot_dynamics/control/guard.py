@@ -47,6 +47,9 @@ PROMPT = 0.5
 ANOTHER_CLOCK_S = 1.0
 """Change of the transmission time that is a step of a clock, s."""
 
+DRIFT_OF_CLOCKS = 1e-4
+"""Rate at which the clocks of two computers part."""
+
 JUMP, JUMP_SPEED = 0.03, 0.1
 """Part of a step of position that the velocities do not explain and that may be noise: relative to
 the distance at which a reference is near, and to the speed limit times the time of the step."""
@@ -120,7 +123,7 @@ def believe(x: Any) -> dict[str, Any]:
     sound = less(sum(abs(number) for number in (*x.state_q, *x.state_qd)), LARGEST_STATE)
     received = both(sound, x.state_new)
     delay = _delay(x, received)
-    judged = _judge(x, received, chosen(x.state_new, x.state_stamp - x.received_stamp, 0.0))
+    judged = _judge(x, received)
     unsure = either(negated(x.seen), less(x.state_timeout, x.now - x.state_at))
     enough = chosen(x.seen, float(CONFIRMED), 1.0)
     confirmed = both(unsure, negated(less(judged["fitting"], enough)))
@@ -167,8 +170,9 @@ def _delay(x: Any, received: Any) -> dict[str, Any]:
     Stamps may come from another clock, so a change alone tells. It is the usual time once gains
     fit it.
     """
-    passed = x.state_came - x.state_stamp
-    usual = minimum(x.usual_delay, passed)
+    passed = x.state_delay
+    since = clip(x.state_came - x.received_at, 0.0, ANOTHER_CLOCK_S)
+    usual = minimum(x.usual_delay + DRIFT_OF_CLOCKS * since, passed)
     another = less(ANOTHER_CLOCK_S, abs(passed - x.usual_delay))
     usual = chosen(either(another, less(1e-9, abs(x.delay - x.fitted_delay))), passed, usual)
     return {
@@ -193,15 +197,12 @@ def _trust(x: Any, age: Any, late_by: Any) -> Any:
     return share * (1.0 - u * u * (3.0 - 2.0 * u))
 
 
-def _judge(x: Any, received: Any, ticks: Any) -> dict[str, Any]:
+def _judge(x: Any, received: Any) -> dict[str, Any]:
     """Return whether the state that came fits the one received before, and the last one."""
-    since = x.state_came - x.received_at
-    # Without a stamp that goes on, the time of arrival has to do
-    tick = chosen(both(less(0.0, ticks), less(ticks, ANOTHER_CLOCK_S)), ticks, since)
-    step = clip(tick, 0.0, LONGEST_STEP_S)
+    step = _elapsed(x.state_stamp - x.received_stamp, x.state_came - x.received_at)
     beyond, slack = _unexplained(x, x.received_q, x.received_qd, step)
     fits = both(less(0.5, x.fitting), negated(any_of(less(slack, abs(beyond)))))
-    aged = clip(x.state_came - x.state_at, 0.0, LONGEST_STEP_S)
+    aged = _elapsed(x.state_stamp - x.stamp, x.state_came - x.state_at)
     jump, most = _unexplained(x, x.q, x.qd, aged)
 
     speed = abs(x.state_qd)
@@ -235,6 +236,16 @@ def _judge(x: Any, received: Any, ticks: Any) -> dict[str, Any]:
         "stuck_for": chosen(received, stuck, x.stuck_for),
         "drifted": chosen(received, drifted, x.drifted),
     }
+
+
+def _elapsed(by_stamps: Any, by_arrival: Any) -> Any:
+    """Return the time from one state to the next over which velocities explain a step of position.
+
+    A clock of a simulation runs at another speed than that of the arrival, which has to do where
+    stamps do not go on.
+    """
+    go_on = both(less(0.0, by_stamps), less(by_stamps, ANOTHER_CLOCK_S))
+    return clip(chosen(go_on, by_stamps, by_arrival), 0.0, LONGEST_STEP_S)
 
 
 def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:

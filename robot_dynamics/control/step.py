@@ -80,6 +80,7 @@ ARRIVED: Mapping[str, Field] = {
     "state_qd": Field(VECTOR, "its velocities, rad/s or m/s"),
     "state_came": Field(SCALAR, "time at which it came, s"),
     "state_stamp": Field(SCALAR, "time at which it was measured, s, of any clock"),
+    "state_delay": Field(SCALAR, "time from its stamp to its arrival, s, less any constant"),
     "reference_came": Field(SCALAR, "time at which the last reference came, s", NEVER),
     "came_reference": Field((2, "n"), "the last reference, q and qd"),
     "came_reference_ahead": Field(SCALAR, "time since it, s"),

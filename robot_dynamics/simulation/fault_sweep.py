@@ -354,6 +354,7 @@ class _Batch:
             "state_qd": qd,
             "state_came": now,
             "state_stamp": stamp,
+            "state_delay": now - stamp,
         }
         for name, value in given.items():
             np.copyto(arrived[name], value, where=new & ~lacks)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller_bench import Q0, READY, STEP, Bench
-from robot_dynamics.control import Measured, Settings, Status
+from robot_dynamics.control import Measured, Reference, Settings, Status
 from robot_dynamics.control.guard import Flaw, words_for_flaw
 from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.control.status import Cause
@@ -104,6 +104,33 @@ def test_states_that_come_later_and_later_make_no_oscillation(model, later):
     speed = bench.fail(0.8, late, at=lambda now: now - later)
     # With less feedback the arm deviates, and the elbow gets 0.17 rad/s more
     assert np.all(speed < SAFE + 0.1 * LIMIT)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.floats(0.5, 3.0))
+def test_the_clock_of_a_simulation_may_run_at_any_speed(model, speed):
+    bench = Bench(model)
+    for k in range(2500):
+        if k == 1000:
+            bench.move(*GOAL, seconds=SECONDS)
+        now = 100.0 + k * STEP / speed  # of the processor; the arm has that of the bench
+        measured = Measured(bench.plant.q, bench.plant.qd)
+        bench.controller.set_state(measured, now, at=bench.now, delay=0.0)
+        due = bench.follower.sample(bench.now)
+        bench.controller.set_reference(Reference(due.q, due.qd, model.feedforward(*due)), now)
+        bench.plant.step(bench.controller.update(now).tau)
+        bench.statuses.append(bench.controller.status)
+        bench.now += STEP
+    assert set(bench.statuses) == {Status.SETTLING, Status.TRACKING}
+    np.testing.assert_allclose(bench.plant.q, GOAL, atol=0.01)
+
+
+def test_clocks_that_part_make_no_state_late(model):
+    bench = Faulty(model).run(READY)
+    begun = bench.now
+    bench.fail(4.0, lambda _, *own: own, at=lambda now: now - 5e-5 * (now - begun))
+    assert bench.controller.field("late_by")[0] < 1e-9
+    assert bench.controller.field("trust")[0] == 1.0
 
 
 def test_a_joint_whose_states_freeze_in_motion_is_told(model):

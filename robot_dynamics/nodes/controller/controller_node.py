@@ -191,6 +191,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
+        # Simulated time runs at another speed, and in steps: it does not tell how late a state is
+        self._simulated = bool(self.get_parameter("use_sim_time").value)
         self.report.begin()
         inputs = [*self.arm.inputs, self._reference_in, *self.hand.inputs]
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
@@ -384,15 +386,22 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if states.read(values) and states.complete:
                 came = self._states_in.counts.at
                 stamp = self._stamped = self._stamps.usable(states.stamp) / NS_PER_S
-                self.controller.set_state(self._measured, came, finite=True, at=stamp or came)
+                delay = self._age_on_arrival(stamp, came) if stamp and not self._simulated else 0.0
+                self.controller.set_state(
+                    self._measured, came, finite=True, at=stamp or came, delay=delay
+                )
                 self._unmeasured += 1
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
 
+    def _age_on_arrival(self, stamp: float, came: float) -> float:
+        """Return the age of the last state when it came, s."""
+        return self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
+
     def _measure_states(self, now: float) -> None:
         """Measure the age of the last state on arrival."""
         stamp, came = self._stamped, self._states_in.counts.at
-        age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
+        age = self._age_on_arrival(stamp, came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
