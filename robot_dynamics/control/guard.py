@@ -58,9 +58,12 @@ STUCK = 0.05
 """Way by the velocity while the position does not change, relative to the distance at which a
 reference is near; a coarse encoder shows less."""
 
-DRIFT, DRIFT_SPEED, DRIFT_S = 0.5, 0.02, 0.5
-"""Difference of position and integrated velocity, within a time in s, that may come from a filter
-of the velocity: relative to the distance at which a reference is near, and to the speed limit."""
+DRIFT, DRIFT_SPEED = 0.5, 0.02
+"""Difference of position and integrated velocity that may come from a filter of the velocity:
+relative to the distance at which a reference is near, and to the speed limit."""
+
+DRIFT_S = 0.5
+"""Time within which such ways by the velocity add up, s."""
 
 LONGEST_STEP_S = 0.1
 """Longest time between two states over which velocities explain a step of position, s."""
@@ -108,7 +111,7 @@ BELIEVED = {
     "received_q": Field(VECTOR, "its positions, rad or m"),
     "received_qd": Field(VECTOR, "its velocities, rad/s or m/s"),
     "fitting": Field(SCALAR, "consecutive states that fit each other"),
-    "stuck_for": Field(VECTOR, "way by the velocity since the position changed, rad or m"),
+    "stuck_for": Field(VECTOR, "recent way by the velocity while the position stands, rad or m"),
     "drifted": Field(VECTOR, "position minus integrated velocity, rad or m"),
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
@@ -205,11 +208,10 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     aged = _elapsed(x.state_stamp - x.stamp, x.state_came - x.state_at)
     jump, most = _unexplained(x, x.q, x.qd, aged)
 
-    speed = abs(x.state_qd)
+    kept = maximum(1.0 - step / DRIFT_S, 0.0)
     stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
     again = both(stands, less(NEVER / 2.0, x.received_at))
-    stuck = chosen(again, x.stuck_for + step * speed, 0.0 * speed)
-    kept = maximum(1.0 - step / DRIFT_S, 0.0)
+    stuck = chosen(again, kept * x.stuck_for + step * x.state_qd, 0.0 * x.state_qd)
     drifted = chosen(fits, kept * x.drifted + beyond, 0.0 * beyond)
     largest_drift = DRIFT * x.nearest + DRIFT_SPEED * x.velocity
 
@@ -217,14 +219,14 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     for flaw, excess, value in (
         (Flaw.JUMP, abs(jump) / most, jump),
         (Flaw.DRIFT, abs(drifted) / largest_drift, drifted),
-        (Flaw.STUCK, stuck / (STUCK * x.nearest), x.state_qd),
+        (Flaw.STUCK, abs(stuck) / (STUCK * x.nearest), x.state_qd),
     ):
         i, ratio, of_joint = first_largest(excess, value)
         happens = both(x.seen, less(1.0, ratio))
         found = tuple(
             chosen(happens, a, b) for a, b in zip((float(flaw), i, of_joint), found, strict=True)
         )
-    fine = negated(any_of(less(STUCK * x.nearest, stuck)))
+    fine = negated(any_of(less(STUCK * x.nearest, abs(stuck))))
     count = chosen(both(fits, fine), minimum(x.fitting + 1.0, 2.0 * CONFIRMED), fine)
     names = ("flaw", "flaw_joint", "flaw_value")
     return {
@@ -241,11 +243,11 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
 def _elapsed(by_stamps: Any, by_arrival: Any) -> Any:
     """Return the time from one state to the next over which velocities explain a step of position.
 
-    A clock of a simulation runs at another speed than that of the arrival, which has to do where
-    stamps do not go on.
+    A clock of a simulation runs at another speed than that of the arrival, or stands still. The
+    arrival has to do where that clock jumps.
     """
-    go_on = both(less(0.0, by_stamps), less(by_stamps, ANOTHER_CLOCK_S))
-    return clip(chosen(go_on, by_stamps, by_arrival), 0.0, LONGEST_STEP_S)
+    goes_on = both(negated(less(by_stamps, 0.0)), less(by_stamps, ANOTHER_CLOCK_S))
+    return clip(chosen(goes_on, by_stamps, by_arrival), 0.0, LONGEST_STEP_S)
 
 
 def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:

@@ -151,6 +151,28 @@ def test_a_joint_whose_states_freeze_in_motion_is_told(model):
     assert line == f"{begin} {kept[1]:.3g} rad/s"
 
 
+def test_an_arm_that_brakes_held_meanwhile_is_believed_again(model):
+    """Its last velocities before the brakes are of motion, those under them zero."""
+    bench = moving(model)
+    q, qd = bench.plant.q.copy(), bench.plant.qd.copy()
+    bench.fail(0.5, lambda *_: (q, qd))
+    assert int(bench.controller.field("flaw")[0]) == Flaw.STUCK
+    bench.plant.reset(q)
+    bench.fail(3.0, lambda *_: (q, 0.0 * qd))
+    assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
+    assert bench.controller.status not in (Status.BLIND, Status.SILENT)
+
+
+def test_a_simulation_whose_clock_stands_still_is_not_stuck(model):
+    bench = moving(model)
+    kept, begun = (bench.plant.q.copy(), bench.plant.qd.copy()), bench.now - STEP
+    for _ in range(500):
+        bench.controller.set_state(Measured(*kept), bench.now, at=begun, delay=0.0)
+        bench.controller.update(bench.now)
+        bench.now += STEP
+        assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
+
+
 def test_velocities_of_zero_from_an_arm_that_moves_are_told(model):
     bench = moving(model)
     bench.fail(0.5, lambda _, q, qd: (q, 0.0 * qd))
