@@ -145,16 +145,30 @@ class Workspace:
         self._export("model", str(description), "-o", str(library))
         return library
 
+    def identify(self, description: Path, recording: Path) -> str:
+        """Return the URDF that is identified from one and a recording."""
+        out = recording.with_suffix(".urdf")
+        self._call("identify", str(description), str(recording), "--out", str(out))
+        return out.read_text()
+
     def _export(self, *words: str) -> None:
+        self._call("export", *words)
+
+    def _call(self, *words: str) -> None:
+        """Run a command of the package.
+
+        Raises:
+            SystemFailure: With what it says, if it fails.
+        """
         done = subprocess.run(
-            [sys.executable, "-m", "robot_dynamics", "export", *words],
+            [sys.executable, "-m", "robot_dynamics", *words],
             cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            raise SystemFailure(f"nothing was exported: {done.stderr.strip()}")
+            raise SystemFailure(f"{words[0]} failed: {done.stderr.strip()}")
 
     def build(self) -> None:
         """Build all packages.
