@@ -80,7 +80,7 @@ class Arm:
         for _ in range(steps):
             self._step(self._model, self._data)
 
-    def move_by_hand(self, way: Array) -> None:
-        """Move the braked arm by a way, shape (n,), rad or m, and leave it at rest."""
-        self._data.qpos[:] += way
-        self._data.qvel[:] = 0.0
+    def lead(self, qd: Array, seconds: float) -> None:
+        """Move the arm by hand at a velocity, shape (n,), for a time, s; leave it after none."""
+        self._data.qpos[:] += seconds * qd
+        self._data.qvel[:] = qd if seconds else 0.0

@@ -1,7 +1,8 @@
 """The process of the arm: its driver, which publishes states, right or wrong, and takes efforts.
 
-States name the joints in reversed order, have no efforts, and noisy velocities. The last command
-stays. The arm moves in real time, however late the process is.
+States name the joints in reversed order, have no efforts, and noisy velocities. Brakes open with
+the first command; a command stays where no other one comes. The arm moves in real time, however
+late the process is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup
 
 VELOCITY_NOISE = 0.005
 """Standard deviation of the noise of velocities, rad/s."""
+
+ENABLED_S = 0.5
+"""Time after its start from which the arm takes commands, s, as drives do that switch on."""
+
+LEADING_S = 1.0
+"""Time in which an arm is moved by hand, s."""
 
 LATEST_S = 0.1
 """Longest time that the arm catches up with, s."""
@@ -100,7 +107,7 @@ class Plant:
         self._held: deque[tuple[float, JointState]] = deque()
         self._trace: list[tuple[float, Array, Array, Array, int]] = []
         self._hand: tuple[Array, float] | None = None
-        self._waits = True
+        self._waits, self._enabled_at = True, time.monotonic() + ENABLED_S
         self._count = 0
         self._frozen = 0.0, 0.0
 
@@ -122,8 +129,8 @@ class Plant:
             simulated += steps * STEP_S
             during = self._watch(now)
             self._arm.braked = self._waits or (during and self._is("brakes"))
-            self._move_by_hand(now)
-            self._arm.advance(steps)
+            if not self._led(steps * STEP_S, now):
+                self._arm.advance(steps)
             self._trace.append((now, self._arm.q, self._arm.qd, self._arm.tau.copy(), new))
             self._publish(now, during)
             due = max(due + period, now)
@@ -141,8 +148,7 @@ class Plant:
 
     def _brake(self, _: object) -> None:
         """Close the brakes until a command comes."""
-        while self._commands.handle.take_message(Float64MultiArray, False) is not None:
-            pass
+        self._take_commands()
         self._waits = True
 
     def _lead(self, way: Array) -> None:
@@ -150,6 +156,7 @@ class Plant:
 
     def _report(self, _: object) -> None:
         t, q, qd, tau, new = (np.array(x) for x in zip(*self._trace, strict=True))
+        self._trace.clear()
         self._pipe.send((t, q, qd, tau, new, self._fault_at))
 
     # -- the loop -----------------------------------------------------------------------------
@@ -159,7 +166,8 @@ class Plant:
         while (taken := self._commands.handle.take_message(Float64MultiArray, False)) is not None:
             data = np.array(taken[0].data)
             if len(data) == len(self._arm.names) and np.isfinite(data).all():
-                self._arm.tau, self._waits = data, False
+                self._arm.tau = data
+                self._waits = time.monotonic() < self._enabled_at
                 count += 1
         return count
 
@@ -182,14 +190,19 @@ class Plant:
             self._pipe.send("due")
         return first or now < self._fault_at + KINDS.get(fault.kind, 0.0)
 
-    def _move_by_hand(self, now: float) -> None:
+    def _led(self, seconds: float, now: float) -> bool:
+        """Return whether the arm is moved by hand: drives are off, and brakes open afterwards."""
         if self._hand is None:
-            return
+            return False
         way, begin = self._hand
-        self._arm.move_by_hand(way / self._rate)
-        if now > begin + 1.0:
+        ends = now > begin + LEADING_S
+        self._arm.lead(way / LEADING_S, 0.0 if ends else seconds)
+        if ends:
             self._hand = None
+            self._brake(None)
+            self._trace.clear()
             self._pipe.send("led")
+        return True
 
     def _publish(self, now: float, during: bool) -> None:
         arm, count = self._arm, self._count

@@ -26,7 +26,7 @@ from benchmark.nodes.processes import SystemFailure, environment, own_domain, wa
 from robot_dynamics import read_urdf
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.limits import default_effort_rates
-from robot_dynamics.control.status import WORDS
+from robot_dynamics.control.status import WORDS, Status
 from robot_dynamics.nodes.ros.messages import duration_msg
 
 POSES = {
@@ -161,7 +161,6 @@ class Nodes:
         if relayed:
             words += ["-r", "reference:=planned"]
         log = self.log_file(name)
-        log.touch()
         arguments = (name, words, environment(self.ear.domain, self._folder), str(log))
         self._start(name, FORKS.Process(target=run_node, args=arguments, daemon=True))
 
@@ -171,7 +170,13 @@ class Nodes:
 
     def log_file(self, name: str) -> Path:
         """Return the file that takes what a node prints."""
-        return self._folder / f"{name}.log"
+        file = self._folder / f"{name}.log"
+        file.touch()
+        return file
+
+    def log_size(self, name: str) -> int:
+        """Return the number of characters that a node has printed."""
+        return len(self.log_file(name).read_text())
 
     def wait_for_log(self, name: str, *texts: str, behind: int = 0) -> None:
         """Wait until a node has printed one of some texts."""
@@ -215,7 +220,7 @@ class Nodes:
         msg = JointTrajectory(joint_names=list(self.model.joint_names), points=[point])
         for _ in range(12):
             self.ear.trajectories.publish(msg)
-            if self.pipe.poll(5.0):
+            if self.pipe.poll(5.0):  # it is due
                 return
         raise SystemFailure("no motion began")
 
@@ -250,7 +255,7 @@ class Result:
         excess: Largest speed beyond that of the motion, relative to the speed limit.
         beyond: Largest distance of a joint from its part of the motion, rad.
         step: Largest change of a command, relative to the limit of its rate in one period.
-        says: First warning or error of the controller after the fault, or its last words.
+        says: First words of the controller about the fault.
         ends: Last status.
         failure: Why there is no result.
     """
@@ -262,6 +267,9 @@ class Result:
     ends: str = ""
     failure: str = ""
 
+
+CAUSES = (Status.STOPPED, Status.BLIND, Status.SILENT, Status.HOLDING, Status.RESUMED)
+"""Statuses whose lines say what is wrong."""
 
 LINE = re.compile(r"\[(INFO|WARN|ERROR|FATAL)\] \[([0-9.]+)\] \[\S+\]: (.*)")
 
@@ -277,7 +285,7 @@ def measure(case: Case, nodes: Nodes) -> Result:
     time.sleep(0.5)
     nodes.order("arrange", Fault(case.fault, AFTER_S))
     nodes.go(far.tolist())
-    nodes.answer() if not nodes.pipe.poll() else nodes.pipe.recv()
+    nodes.answer()
     moment = time.time()
     who, _, way = case.fault.partition(", ")
     if way:
@@ -306,9 +314,13 @@ def words(log: str, moment: float) -> tuple[str, str]:
     """Return the first warning or error since a time, or else the last words, and the status."""
     lines = [(kind, float(at), text) for kind, at, text in LINE.findall(log)]
     since = [(kind, text) for kind, at, text in lines if at > moment - 0.05]
+    of_status = [status for _, _, text in lines for status in WORDS if is_of(status, text)]
+    causes = [text for _, text in since if any(is_of(status, text) for status in CAUSES)]
     loud = [text for kind, text in since if kind != "INFO"]
-    ends = [
-        status.name for _, _, text in lines for status in WORDS if text.startswith(WORDS[status])
-    ]
-    said = loud or [text for _, text in since]
-    return (said[0] if said else "", ends[-1] if ends else "")
+    said = causes or loud or [text for _, text in since]
+    return (said[0] if said else "", of_status[-1].words if of_status else "")
+
+
+def is_of(status: Status, text: str) -> bool:
+    """Return whether a line of the log is that of a status."""
+    return text.startswith(WORDS[status])
