@@ -28,6 +28,7 @@ from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.feedforward.believed_states import BelievedStates
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, WrenchInput
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
@@ -36,7 +37,6 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.messages import (
     ANSWER_TOPIC,
-    JointReader,
     nanoseconds,
     time_msg,
     waypoints_from_msg,
@@ -79,7 +79,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.arm = OnlineModel(self, model, self._motion_ahead, FrictionInput(self))
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
-        self._states = JointReader("joint_states", self.robot.joint_names)
+        self._states = BelievedStates(robot)
         self._measurements = 0
         continuous = continuous_joints(robot)
         self._continuous = continuous if continuous.any() else None
@@ -200,7 +200,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             if reads_states:  # else the states may be old
                 self._judge(follower, now, state, tau)
         elif self._holds_with_effort and not self._handover.pending:
-            self._with_effort.join(follower, self._states.position, now)
+            self._with_effort.join(follower, self._states.q, now)
 
     def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:
         if jump > 0.0:
@@ -222,21 +222,21 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             return
         moving = follower.moving(now)
         self.goals.end(Verdict.INVALID_GOAL, why)
-        follower.go_to(self._states.position.copy(), now)
+        follower.go_to(self._states.q.copy(), now)
         self._handover.forget()
         if moving:
             self.get_logger().warning(f"motion cancelled: {why}")
 
     def _come_to_arm(self, follower: Follower, now: float) -> None:
         """Keep the reference where the arm is, or it would move an arm that follows it again."""
-        q = self._states.position
+        q = self._states.q
         error = position_error(follower.sample(now).q, q, self._continuous)
         if self._states.complete and np.abs(error).max() > STRAYED:
             follower.go_to(q.copy(), now)
 
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""
-        q, qd = self._states.position.copy(), self._states.velocity.copy()
+        q, qd = self._states.q.copy(), self._states.velocity.copy()
         error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
@@ -251,7 +251,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             return None
         self._follower = Follower(
             self.robot.joint_names,
-            self._states.position,
+            self._states.q,
             continuous=self._continuous,
             blend=self.parameters.blend,
             within=(self.robot.limits.lower, self.robot.limits.upper),
