@@ -266,8 +266,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _pose(self) -> Trajectory | None:
         """Return a motion that rests where the arm is; None before its states come."""
-        names, q = self.robot.joint_names, self.states.position.copy()
-        return Trajectory.hold(names, q) if self.states.complete else None
+        if not self.states.complete:  # first: until then positions are NaN
+            return None
+        return Trajectory.hold(self.robot.joint_names, self.states.position.copy())
 
     def _check_effort_limits(self, robot: Robot) -> None:
         limits = zip(robot.joint_names, effort_limits(robot), strict=True)

@@ -19,7 +19,6 @@ from robot_dynamics.nodes.ros.joint_values import (
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, not_finite
 from robot_dynamics.robot import Robot
 
-
 NAMED_FOR_S = 1.0
 """Time after a command with names in which those without names are refused, s."""
 
