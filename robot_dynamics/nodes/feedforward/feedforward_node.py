@@ -34,7 +34,7 @@ from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajector
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
 from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
-from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
+from robot_dynamics.nodes.ros.joint_values import Efforts, JointValues, order_label, run_of
 from robot_dynamics.nodes.ros.messages import (
     ANSWER_TOPIC,
     nanoseconds,
@@ -95,6 +95,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         )
         self._answers = self.create_publisher(KeyValue, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
+        self._order_label = order_label([robot.joint_names[i] for i in self._order])
         self._with_effort = EffortTrajectories(
             self, self._desired.efforts_of, self._present_motion, self._now
         )
@@ -192,7 +193,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         tau = rows[2]
         self._reference.publish(JointValues(self.robot.joint_names, stamp, rows))
         if self._effort.subscriber_count:
-            self._effort.publish(tau[self._places])
+            self._effort.publish(Efforts(self._order_label, tau[self._places]))
         if reads_states:
             self._read_states_at = steady + IDLE_STATES_PERIOD_S
         if self.goals.active is not None:
