@@ -69,7 +69,8 @@ def share_of_fade(elapsed: Any, duration: Any) -> Any:
 def command(x: Any) -> dict[str, Any]:
     """Compute the command: law, feedback joint by joint, soft limits, fade, rate and size.
 
-    If any number is not finite, the last command stays.
+    If any number is not finite, the last command stays. Without states the efforts pass to those of
+    gravity where the arm was last.
     """
     starts = both(x.seen, negated(less(NEVER / 2.0, x.fade_began)))
     first = chosen(x.has_begin_tau, x.begin_tau, x.held_tau)
@@ -109,15 +110,19 @@ def command(x: Any) -> dict[str, Any]:
     duration = chosen(hit, minimum(x.fade, FADE_S), x.fade)
     gap = chosen(renew, last.tau - wanted, x.gap)
     aim = wanted + share_of_fade(x.now - began_at, duration) * gap
+    sound = both(finite(aim), x.seen)
+    # Drives keep the last effort, which without states nothing corrects
+    lost = both(x.open_loop, negated(sound))
+    aim = chosen(lost, chosen(finite(x.held_tau), x.held_tau, none), aim)
     longest = minimum(x.dt, x.longest_cycle)
     tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest).tau, x.effort)
 
-    sound = both(finite(aim), x.seen)
+    acts = either(sound, both(lost, x.seen))
     position = chosen(x.has_feedback, x.desired[0] + x.lead * x.desired[1], x.q)
     return {
-        "tau": chosen(sound, tau, last.tau),
+        "tau": chosen(acts, tau, last.tau),
         "position": clip(position, x.lower, x.upper),
-        "cut": chosen(sound, cut, x.cut),
+        "cut": chosen(acts, cut, x.cut),
         "integral": chosen(sound, integral, x.integral),
         "gap": chosen(sound, gap, x.gap),
         "proportional": pd,
@@ -126,7 +131,7 @@ def command(x: Any) -> dict[str, Any]:
         "commands": both(x.seen, negated(among(x.status, (Status.WAITING, Status.SILENT)))),
         "edition": chosen(x.seen, x.settings_edition, x.edition),
         "was_ending": ends,
-        "disturbance": _found_disturbance(x, chosen(sound, tau, last.tau)),
+        "disturbance": _found_disturbance(x, chosen(acts, tau, last.tau)),
         "last_speed": chosen(x.fresh, x.qd, x.last_speed),
     }
 

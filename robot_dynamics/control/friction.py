@@ -52,6 +52,9 @@ ELEMENTS = 3
 MOST_LOAD = 0.9
 """Largest sliding friction per transmitted effort of friction that is scaled."""
 
+SLOW = 1e-6
+"""Speed over the width of the crossing at which the slope of friction at rest is taken."""
+
 RIGID = 1e-9
 """Least distance of sliding within which an element slips, over its slip distance."""
 
@@ -164,6 +167,25 @@ def effort_beyond_friction(
     left = tau - friction_effort(f, qd, width, terms=terms, remembered=remembered)
     sign = _sign(f, qd, width, terms, remembered)
     return np.asarray(left / (1.0 + f.load * sign * select(left, 0.0, -1.0, 1.0)))
+
+
+def friction_slopes(f: FrictionRows, qd: Array, width: Any) -> tuple[Array, Array]:
+    """Compute the derivative of friction by speed, and friction over speed, without load.
+
+    Both are never negative: an implicit step with either loses energy, however long it is, if with
+    the first no joint reverses. N m s/rad or N s/m, shape (n,) each.
+
+    Args:
+        f: Friction, of numbers or symbols.
+        qd: Velocities, shape (n,).
+        width: As of `Friction.smooth`.
+    """
+    width = select(0.0, f.width, f.width, width)
+    dry = f.coulomb + f.stiction * np.exp(-((qd / f.stribeck) ** 2))
+    dry = (1.0 - f.memory) * dry / width
+    u = maximum(abs(qd) / width, SLOW)
+    rises = np.tanh(u)
+    return np.asarray(f.viscous + dry * (1.0 - rises**2)), np.asarray(f.viscous + dry * rises / u)
 
 
 def _sign(

@@ -62,6 +62,10 @@ from robot_dynamics.foundation.arrays import Array
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
 
+STOP_SHARE = 0.1
+"""Time over which the first acceleration of a blind stop is a mean, relative to its duration: a
+quintic to rest that begins with an acceleration changes its velocity as if that lasted so long."""
+
 SOFT = 0.5
 """Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling."""
 
@@ -317,11 +321,10 @@ class Step:
         show it.
         """
         arm, (q, qd, _) = self._arm(x), x.start
-        acting = arm.without_friction(qd, x.tau - x.disturbance)
         return {
             "held_tau": arm.gravity(x.q),
             "own_inertia": np.diag(arm.mass_matrix(x.q)),
-            "foreseen_qdd": arm.forward(q, qd, acting),
+            "foreseen_qdd": arm.mean_forward(q, qd, x.tau - x.disturbance, STOP_SHARE * x.stop),
         }
 
     def _target(self, x: Facts) -> dict[str, Any]:

@@ -17,10 +17,11 @@ class Bench:
     The first command comes before the first reference.
     """
 
-    def __init__(self, model, settings=None, robot=None, q=Q0, task=None):
+    def __init__(self, model, settings=None, robot=None, q=Q0, task=None, **plant):
         robot = robot or model.dynamics.robot
         self.model = model
-        self.plant = fastest_plant(robot, q, dynamics=model.dynamics, limit_effort=False)
+        options = {"dynamics": model.dynamics, "limit_effort": False, **plant}
+        self.plant = fastest_plant(robot, q, **options)
         self.controller = Controller(model, settings, task)
         self.follower = Follower(robot.joint_names, q)
         self.now = 100.0  # the clock need not begin at zero

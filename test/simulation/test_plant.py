@@ -139,6 +139,65 @@ def test_friction_only_ever_takes_energy(robot, seed):
     assert np.all(np.diff(kinetic) <= 1e-5 * max(kinetic[0], 1e-3))
 
 
+@st.composite
+def light_joints(draw):
+    """A robot without gravity, with friction and rotors of any order of magnitude."""
+    robot = draw(robots(max_joints=3)).with_gravity((0.0, 0.0, 0.0))
+    viscous, dry, rotor = (
+        10.0 ** np.array([draw(st.floats(*exponents)) for _ in range(robot.dof)])
+        for exponents in ((-4.0, 3.0), (-4.0, 1.0), (-6.0, 0.0))
+    )
+    return robot, Friction(viscous, dry * draw(st.integers(0, 1))), rotor, draw(st.integers(0, 99))
+
+
+def kinetic_energy(plant):
+    M = plant.dynamics.mass_matrix(plant.q) + np.diag(plant._rotors.diagonal())
+    return plant.qd @ M @ plant.qd / 2.0
+
+
+@settings(max_examples=12, deadline=None)
+@given(light_joints(), st.sampled_from(["runge_kutta", "semi_implicit_euler"]))
+def test_a_joint_that_friction_stops_within_a_step_gains_no_energy(light, integrator):
+    robot, friction, rotor, seed = light
+    options = {"friction": friction, "rotor_inertia": rotor, "integrator": integrator}
+    plant, rng = (
+        Plant(robot, dynamics=Dynamics(robot, cache=False), **options),
+        np.random.default_rng(seed),
+    )
+    plant.reset(rng.uniform(-0.5, 0.5, robot.dof), rng.uniform(-0.3, 0.3, robot.dof))
+    energy = [kinetic_energy(plant)]
+    for _ in range(100):
+        plant.step(np.zeros(robot.dof))
+        energy.append(kinetic_energy(plant))
+    # Both conserve energy to the order of the step: 0.3 mrad of motion change an inertia so little
+    assert np.all(np.diff(energy) <= 2e-3 * energy[0])
+
+
+@settings(max_examples=12, deadline=None)
+@given(light_joints())
+def test_a_plant_agrees_with_short_explicit_steps_where_these_are_stable(light):
+    robot, friction, rotor, seed = light
+    arm, rng, n = Dynamics(robot, cache=False), np.random.default_rng(seed), robot.dof
+    friction = Friction(friction.viscous, np.zeros(n))
+    q, qd, tau = rng.uniform(-0.5, 0.5, n), rng.uniform(-0.3, 0.3, n), rng.uniform(-1.0, 1.0, n)
+    M = arm.mass_matrix(q) + np.diag(rotor)
+    rates = np.linalg.eigvals(np.linalg.solve(M, np.diag(friction.viscous)))
+    h = min(1e-3 / np.abs(rates).max(), 1e-4)
+    plant = Plant(robot, dynamics=arm, friction=friction, rotor_inertia=rotor, limit_effort=False,
+                  step=h)  # fmt: skip
+    plant.reset(q, qd)
+    for _ in range(100):
+        plant.step(tau)
+        for _ in range(4):
+            M = arm.mass_matrix(q) + np.diag(rotor)
+            acting = tau - friction.viscous * qd - arm.bias(q, qd)
+            qd = qd + h / 4 * np.linalg.solve(M, acting)
+            q = q + h / 4 * qd
+    # Damping is of order one: h times its rate is 1e-3 a step
+    size = np.abs(qd).max() + np.abs(plant.qd).max()
+    np.testing.assert_allclose(plant.qd, qd, rtol=0.0, atol=2e-3 * size)
+
+
 @settings(max_examples=6)
 @given(robots(max_joints=4), st.integers(0, 1000))
 def test_an_arm_whose_friction_outweighs_gravity_stays_exactly_where_it_is(robot, seed):
