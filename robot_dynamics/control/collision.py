@@ -34,7 +34,7 @@ from robot_dynamics.control.friction import (
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
-from robot_dynamics.errors import ArgumentError, BackendError, unknown_name
+from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.rates import weighted_inverse
 from robot_dynamics.robot.robot import Robot
@@ -295,11 +295,8 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
-    """Compile `observer_equations` for n joints; without a compiler they run as they are."""
+    """Compile `observer_equations` for n joints."""
     shapes = input_shapes(n)
-
-    def plain(*arrays: Array) -> Any:
-        return tuple(observer_equations(dict(zip(shapes, arrays, strict=True))).values())
 
     def traced() -> Any:
         # The names of results must differ from those of inputs
@@ -308,10 +305,7 @@ def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
 
         return optimize(trace("momentum_observer", equations, shapes))
 
-    try:
-        kernel: Any = compile_program(traced, key=f"momentum_observer/{n}", backend="native")
-    except BackendError:
-        return plain
+    kernel: Any = compile_program(traced, key=f"momentum_observer/{n}")
     return kernel
 
 

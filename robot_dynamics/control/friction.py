@@ -209,7 +209,7 @@ def slip_kernel() -> Callable[[Array, Array, Array], Array]:
         return optimize(trace("slipped", lambda **x: {"next": slipped(**x)}, shapes))
 
     try:
-        kernel = compile_program(program, key="slipped", backend="native")
+        kernel = compile_program(program, key="slipped")
     except BackendError:
         return slipped
     return partial(kernel, threads=1)
