@@ -14,7 +14,8 @@ from functools import partial
 from time import monotonic
 
 import numpy as np
-import scipy.interpolate  # noqa: F401  # takes 0.5 s; imported before the first motion
+import scipy.interpolate  # takes 0.5 s; imported before the first motion
+import scipy.spatial.transform  # noqa: F401
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
 from rclpy.subscription import Subscription
