@@ -15,6 +15,9 @@ HERE = Path(__file__).parent
 
 PLANT = "compiled_plant"
 
+OPTIONS = ("--event-handlers", "console_direct+", "--cmake-args", "-DBUILD_TESTING=OFF")
+"""Options of colcon build."""
+
 PACKAGE_XML = """<?xml version="1.0"?>
 <package format="3">
   <name>{name}</name>
@@ -180,7 +183,7 @@ class Workspace:
         if colcon is None:
             raise SystemFailure("colcon is not installed; pip install colcon-common-extensions")
         done = subprocess.run(
-            ["nice", "-n", "10", colcon, "build", "--event-handlers", "console_direct+"],
+            ["nice", "-n", "10", colcon, "build", *OPTIONS],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
