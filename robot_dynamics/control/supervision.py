@@ -52,7 +52,7 @@ BLENDED = 0.05
 AT_ARM = 0.2
 """Distance from the arm at which a reference begins, relative to the one at which it is near."""
 
-AT_REST_SPEED = 0.01
+AT_REST_SPEED = 1e-3
 """Speed of a reference at rest, relative to the speed limit."""
 
 TOO_FAST = 1.2
