@@ -13,6 +13,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.laws import FEEDFORWARD, position_error
@@ -58,6 +60,13 @@ STUCK = 0.05
 """Way by the velocity while the position does not change, relative to the distance at which a
 reference is near; a coarse encoder shows less."""
 
+FROZEN_S = 0.05
+"""Time after which a joint whose position and velocity stay the same number, not zero, is frozen:
+a joint that friction holds has noise, or a velocity of zero."""
+
+LATE_S = 0.15
+"""Time constant with which lateness is forgotten, s: errors have grown meanwhile."""
+
 DRIFT, DRIFT_SPEED, DRIFT_S = 0.5, 0.02, 0.5
 """Difference of position and integrated velocity, within a time in s, that may come from a filter
 of the velocity: relative to the distance at which a reference is near, and to the speed limit."""
@@ -96,6 +105,7 @@ BELIEVED = {
     "state_at": Field(SCALAR, "time at which the last believed state came, s", NEVER),
     "age": Field(SCALAR, "time since the last state, s"),
     "trust": Field(SCALAR, "share of the feedback that acts, from 1 to 0 as a state grows old"),
+    "lateness": Field(SCALAR, "lateness of the last states, slowly forgotten, s"),
     "bridging": Field(SCALAR, "1 if feedback begins to fade"),
     "q": Field(VECTOR, "positions of the last state, rad or m"),
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
@@ -109,6 +119,7 @@ BELIEVED = {
     "received_qd": Field(VECTOR, "its velocities, rad/s or m/s"),
     "fitting": Field(SCALAR, "consecutive states that fit each other"),
     "stuck_for": Field(VECTOR, "way by the velocity since the position changed, rad or m"),
+    "frozen_for": Field(VECTOR, "time for which position and velocity have not changed, s"),
     "drifted": Field(VECTOR, "position minus integrated velocity, rad or m"),
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
@@ -137,16 +148,19 @@ def believe(x: Any) -> dict[str, Any]:
     stamp = chosen(fresh, x.state_stamp, x.stamp)
     observes = both(fresh, negated(equal(x.reaction, 0.0)), less(0.0, abs(stamp - x.stamp)))
     late_by = chosen(fresh, delay["late_by"], x.late_by)
-    trust = _trust(x, age, late_by)
+    dt = chosen(less(x.cycle_at, NEVER / 2.0), 0.0, maximum(x.now - x.cycle_at, 0.0))
+    lateness = maximum(late_by, np.exp(-dt / LATE_S) * x.lateness)
+    trust = _trust(x, age, lateness)
     return {
         "cycle_at": x.now,
-        "dt": chosen(less(x.cycle_at, NEVER / 2.0), 0.0, maximum(x.now - x.cycle_at, 0.0)),
+        "dt": dt,
         "seen": seen,
         "fresh": fresh,
         "missed": missed,
         "state_at": state_at,
         "age": age,
         "trust": trust,
+        "lateness": lateness,
         "bridging": both(less(trust, 1.0), negated(less(x.trust, 1.0))),
         "q": chosen(fresh, x.state_q, x.q),
         "qd": chosen(fresh, x.state_qd, x.qd),
@@ -209,6 +223,9 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
     again = both(stands, less(NEVER / 2.0, x.received_at))
     stuck = chosen(again, x.stuck_for + step * speed, 0.0 * speed)
+    same = both(again, less(abs(x.state_qd - x.received_qd), 1e-12), less(1e-9, speed))
+    same = both(same, less(x.received_stamp, x.state_stamp))
+    frozen = chosen(same, x.frozen_for + step, 0.0 * speed)
     kept = maximum(1.0 - step / DRIFT_S, 0.0)
     drifted = chosen(fits, kept * x.drifted + beyond, 0.0 * beyond)
     largest_drift = DRIFT * x.nearest + DRIFT_SPEED * x.velocity
@@ -217,14 +234,14 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     for flaw, excess, value in (
         (Flaw.JUMP, abs(jump) / most, jump),
         (Flaw.DRIFT, abs(drifted) / largest_drift, drifted),
-        (Flaw.STUCK, stuck / (STUCK * x.nearest), x.state_qd),
+        (Flaw.STUCK, maximum(stuck / (STUCK * x.nearest), frozen / FROZEN_S), x.state_qd),
     ):
         i, ratio, of_joint = first_largest(excess, value)
         happens = both(x.seen, less(1.0, ratio))
         found = tuple(
             chosen(happens, a, b) for a, b in zip((float(flaw), i, of_joint), found, strict=True)
         )
-    fine = negated(any_of(less(STUCK * x.nearest, stuck)))
+    fine = negated(either(any_of(less(STUCK * x.nearest, stuck)), any_of(less(FROZEN_S, frozen))))
     count = chosen(both(fits, fine), minimum(x.fitting + 1.0, 2.0 * CONFIRMED), fine)
     names = ("flaw", "flaw_joint", "flaw_value")
     return {
@@ -234,6 +251,7 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
         },
         "fitting": chosen(received, count, x.fitting),
         "stuck_for": chosen(received, stuck, x.stuck_for),
+        "frozen_for": chosen(received, frozen, x.frozen_for),
         "drifted": chosen(received, drifted, x.drifted),
     }
 
