@@ -43,7 +43,7 @@ accelerates."""
 STEEPEST = 15.0 / 8.0
 """Largest speed of the motion, a polynomial of degree five, relative to its mean."""
 
-WATCHED_S, ENDED_S = 4.0, 8.0
+WATCHED_S, ENDED_S = 3.0, 5.0
 """Time for which the arm is watched after a fault, and after the end of nodes, s."""
 
 NODES = ("controller_node", "feedforward_node")

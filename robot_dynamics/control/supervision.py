@@ -52,8 +52,12 @@ BLENDED = 0.05
 AT_ARM = 0.2
 """Distance from the arm at which a reference begins, relative to the one at which it is near."""
 
-AT_REST_SPEED = 0.01
+AT_REST_SPEED = 1e-3
 """Speed of a reference at rest, relative to the speed limit."""
+
+LATEST = 0.5
+"""Lateness of states that count as none, relative to `state_timeout`: with as little feedback as
+they allow, friction would hold joints, which then catch up fast."""
 
 TOO_FAST = 1.2
 """Measured speed that stops the arm, relative to the speed limit."""
@@ -185,7 +189,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     resumed = both(x.resume, either(x.paused, less(0.5, x.cause)))
     cause, joint, value, limit = _first_cause(x, error, resumed)
 
-    blind = less(x.state_timeout, x.age + x.late_by)
+    blind = less(x.state_timeout, x.age + x.late_by / LATEST)
     blind = either(blind, both(x.missed, negated(among(before, UNSEEING))))
     commanded = negated(less(x.reference_timeout, now - x.asked_at))
     lost = both(tracking, either(blind, negated(either(commanded, in_task))))

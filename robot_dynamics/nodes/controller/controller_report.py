@@ -14,6 +14,7 @@ from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.status import SENTENCES, Cause
+from robot_dynamics.control.supervision import LATEST
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
@@ -215,8 +216,10 @@ class ControllerReport:
             return f"; {_list(missing)} missing in joint_states"
         controller = self._node.controller
         flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
+        late = float(controller.field("late_by")[0])
         if not flaw:
-            return ""
+            timeout = self._node.parameters.state_timeout
+            return f"; they come {late:.2g} s later than usual" if late > LATEST * timeout else ""
         robot = self._node.robot
         units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
         value = float(controller.field("flaw_value")[0])

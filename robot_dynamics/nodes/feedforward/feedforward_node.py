@@ -59,7 +59,7 @@ JOINT_STATES_OVERDUE_S = 2.0
 IDLE_STATES_PERIOD_S = 0.05
 """Period of reading the states while no goal is active, s."""
 
-STRAYED = 0.01
+STRAYED = 0.004
 """Distance of the arm from a reference that it does not follow at which the reference comes to it,
 rad or m."""
 
