@@ -18,6 +18,7 @@ from robot_dynamics.control.supervision import LATEST
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
+from robot_dynamics.nodes.runtime.model_agreement import ModelComparison
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class ControllerReport:
         self._leaders: list[str] = []
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         self._announced: str | None = None
+        self._models = ModelComparison(node, node.arm)
         self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
         self._warn_of_unlimited_joints()
@@ -302,6 +304,8 @@ class ControllerReport:
             found.append(Fault(Level.WARN, f"{_list(self._leaders)} publish reference"))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
+        if self._models.difference:
+            found.append(Fault(Level.WARN, self._models.difference))
         if node.refusal:
             found.append(Fault(Level.ERROR, f"references are not followed: {node.refusal}"))
         elif node.tuning.lowered:
