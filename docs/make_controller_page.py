@@ -37,6 +37,7 @@ STAGES = {
     "law": ("laws.py", "desired and measured state", "efforts of the law and of the model"),
     "command": ("command.py", "efforts of the law; gains", "efforts within all limits; watches"),
     "look": ("oscillation.py", "position errors", "a joint that oscillates"),
+    "rest": ("rest.py", "positions; efforts", "whether the arm has been at rest for a while"),
 }
 """File, main inputs and main results of every stage."""
 

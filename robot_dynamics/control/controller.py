@@ -33,6 +33,7 @@ from robot_dynamics.control.limits import (
 from robot_dynamics.control.logic import NEVER
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.reference_history import ReferenceSegment
+from robot_dynamics.control.rest import holding_effort
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step import EVENTS, Step
@@ -431,6 +432,21 @@ class Controller:
         """
         self._end_with(np.zeros(len(self.joint_names)), 1.0)
         return self._settings.fade
+
+    @property
+    def rests(self) -> bool:
+        """Return whether the arm has been at rest for a while; see `rest`."""
+        return self.field("at_rest").item() > 0.5
+
+    def holding_effort(self, gravity: Array) -> Array:
+        """Return the effort that holds the arm at rest without feedback, shape (n,), N m or N.
+
+        Args:
+            gravity: Effort of the model at rest, shape (n,), N m or N.
+        """
+        if not self.rests:
+            return gravity
+        return holding_effort(gravity, self.field("mean_effort")[0], self.limit)
 
     def hold_by(self, effort: Array) -> None:
         """End feedback at rest: command an effort, shape (n,), N m or N, from the next cycle on."""

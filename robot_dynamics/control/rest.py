@@ -1,83 +1,160 @@
-"""Rest: detects that an arm stands still for a while, and the effort that holds it there."""
+"""Rest: finds whether an arm stands still, under noise, and the effort that holds it there.
+
+Positions tell, not velocities, whose noise may exceed any speed that matters. Two low-passes make a
+speed of them, and its mean square shows creeping and trembling alike. Noise of s rad, white from
+state to state at a period of T, adds s sqrt(T / (2 a b (a + b))) to it, with the time constants
+a = `NOISE_S` and b = `MOTION_S`: 4 mrad/s of `SPEED` with 1 mrad at 100 Hz, half of that at 400 Hz.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from typing import Any
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.laws import position_error
+from robot_dynamics.control.logic import (
+    HUGE,
+    NEVER,
+    any_of,
+    both,
+    chosen,
+    either,
+    first_largest,
+    largest,
+    less,
+    negated,
+)
 from robot_dynamics.foundation.arrays import Array
 
-REST_S = 0.5
-"""Time for which rest must last, s: feedback at 10 rad/s leaves 1 % of a motion."""
+REST_S = 0.3
+"""Time for which rest must last, s: an arm may be at a turning point, or begin to fall."""
 
-SPEED = 0.01
-"""Largest mean speed at rest, rad/s or m/s; a mean, because velocities are noisy."""
+SPEED = 8e-3
+"""Largest root mean square of the speed at rest, rad/s or m/s."""
 
-WAY = 2e-3
-"""Largest range of positions at rest, rad or m."""
+NOISE_S, MOTION_S = 0.03, 0.1
+"""Time constants of the low-passes that reduce noise, and that make a speed of positions, s."""
 
-EFFORT_SHARE = 0.01
-"""Largest change of the mean effort at rest, as a share of its limit."""
+EFFORT_S = 0.2
+"""Time constant of mean efforts, s; velocity feedback makes noise of them."""
+
+EFFORT_SHARE = 0.04
+"""Largest change of the mean effort at rest in a second, relative to its limit."""
 
 UNKNOWN_SHARE = 0.1
 """Share of the effort limit from which an effort that the model does not explain is a load.
 Feedback at rest also pushes against friction: held by that, an arm would be about to move."""
 
-FEWEST = 6
-"""Fewest states by which rest is known."""
+LONGEST_GAP_S = 0.1
+"""Time between two states after which the motion is looked at anew, s."""
+
+REST = {
+    "smoothed": Field((2, "n"), "positions behind one and two low-passes, rad or m"),
+    "square": Field(VECTOR, "mean square of the speed, rad^2/s^2 or m^2/s^2"),
+    "mean_effort": Field((2, "n"), "commands behind one and two low-passes, N m or N"),
+    "smoothed_at": Field(SCALAR, "time of the last state of these, s", NEVER),
+    "restless_at": Field(SCALAR, "last time at which the arm moved or efforts changed, s", NEVER),
+    "at_rest": Field(SCALAR, "1 if the arm has been at rest for a while"),
+    "moving_joint": Field(SCALAR, "fastest joint beyond the speed at rest, or -1", -1.0),
+    "moving_speed": Field(SCALAR, "its speed, rad/s or m/s"),
+}
+
+
+def smooth_speed(
+    smoothed: Array, square: Array, q: Array, dt: Any, continuous: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the smoothed positions and the mean square of the speed with another state.
+
+    Args:
+        smoothed: Positions behind one and two low-passes, shape (2, n).
+        square: Mean square of the speed, shape (n,).
+        q: Positions, shape (n,).
+        dt: Time since the last state, s.
+        continuous: Which joints turn without end.
+    """
+    first = smoothed[0] + _share(dt, NOISE_S) * position_error(q, smoothed[0], continuous)
+    second = smoothed[1] + _share(dt, MOTION_S) * (first - smoothed[1])
+    speed = (first - second) / MOTION_S
+    return np.array([first, second]), square + _share(dt, MOTION_S) * (speed**2 - square)
+
+
+def _share(dt: Any, time: float) -> Any:
+    """Return the share of a new value in a low-pass, of an implicit step."""
+    return dt / (dt + time)
+
+
+def rest(x: Any) -> dict[str, Any]:
+    """Find whether the arm has been at rest for a while, in motion and effort."""
+    dt = x.state_at - x.smoothed_at
+    goes_on = both(less(0.0, dt), less(dt, LONGEST_GAP_S))
+    smoothed, square = smooth_speed(x.smoothed, x.square, x.q, dt, x.continuous)
+    smoothed = chosen(goes_on, smoothed, 0.0 * x.smoothed + x.q)
+    square = chosen(goes_on, square, 0.0 * square)
+
+    share = _share(dt, EFFORT_S)
+    first = x.mean_effort[0] + share * (x.tau - x.mean_effort[0])
+    second = x.mean_effort[1] + share * (first - x.mean_effort[1])
+    effort = chosen(goes_on, np.array([first, second]), 0.0 * x.mean_effort + x.tau)
+    scale = chosen(less(x.effort, HUGE), x.effort, largest(abs(effort[0])) + 0.0 * x.effort)
+    changes = any_of(less(EFFORT_SHARE * EFFORT_S * scale, abs(effort[0] - effort[1])))
+
+    i, fastest = first_largest(square)
+    moves = less(SPEED**2, fastest)
+    restless = either(negated(goes_on), moves, changes)
+    restless_at = chosen(restless, x.state_at, x.restless_at)
+    return {
+        "smoothed": smoothed,
+        "square": square,
+        "mean_effort": effort,
+        "smoothed_at": x.state_at,
+        "restless_at": restless_at,
+        "at_rest": less(REST_S, x.state_at - restless_at),
+        "moving_joint": chosen(moves, i, -1.0),
+        "moving_speed": np.sqrt(maximum(fastest, 0.0)),
+    }
+
+
+def holding_effort(gravity: Array, mean: Array, limit: Array) -> Array:
+    """Return the effort that holds an arm at rest without feedback, shape (n,), N m or N.
+
+    That is the effort of the model, without what is left of the motion, and the load that the model
+    does not know, without which the arm would fall.
+
+    Args:
+        gravity: Effort of the model at rest, shape (n,), N m or N.
+        mean: Mean effort, shape (n,), N m or N.
+        limit: Largest efforts, shape (n,), N m or N.
+    """
+    unknown = mean - gravity
+    scale = np.where(np.isfinite(limit), limit, np.abs(mean).max())
+    return np.asarray(gravity + np.where(np.abs(unknown) > UNKNOWN_SHARE * scale, unknown, 0.0))
 
 
 class Rest:
-    """Detects rest by the latest states and commands. Reads no clock.
+    """Finds rest by states alone, as one who does not control the arm. Reads no clock."""
 
-    One slow state is no rest: the arm may be at a turning point.
+    def __init__(self) -> None:
+        self._last, self._restless = -np.inf, -np.inf
 
-    Args:
-        limit: Largest effort of each joint, shape (n,), N m or N.
-    """
-
-    def __init__(self, limit: Array) -> None:
-        self._limit = limit
-        self._kept: deque[tuple[float, Array]] = deque()
-
-    def feed(self, now: float, q: Array, qd: Array, tau: Array) -> None:
-        """Note a state that arrived at time now, s, and the present command, shape (n,) each."""
-        kept = self._kept
-        if kept and now <= kept[-1][0]:
-            return
-        kept.append((now, np.array((q, qd, tau))))
-        while len(kept) > FEWEST and now - kept[1][0] >= REST_S:
-            kept.popleft()
+    def feed(self, now: float, q: Array) -> None:
+        """Note positions that arrived at a time, s, shape (n,)."""
+        if not 0.0 < now - self._last < LONGEST_GAP_S:
+            self._smoothed, self._square = np.array([q, q]), 0.0 * q
+            self._restless = now
+        else:
+            dt = now - self._last
+            self._smoothed, self._square = smooth_speed(self._smoothed, self._square, q, dt)
+        if (self._square > SPEED**2).any():
+            self._restless = now
+        self._last = now
 
     @property
     def lasts(self) -> bool:
-        """Return whether position, velocity and effort have been steady for `REST_S`."""
-        kept = self._kept
-        if len(kept) < FEWEST or kept[-1][0] - kept[0][0] < REST_S:
-            return False
-        rows = np.array([row for _, row in kept])  # (N, 3, n)
-        early, late = (half.mean(axis=0) for half in np.array_split(rows, 2))
-        slow = max(np.abs(early[1]).max(), np.abs(late[1]).max()) <= SPEED
-        steady = (np.abs(late[2] - early[2]) <= EFFORT_SHARE * self._scale(rows[:, 2])).all()
-        return bool(slow and steady and np.ptp(rows[:, 0], axis=0).max() <= WAY)
+        """Return whether the positions have been steady for `REST_S`."""
+        return self._last - self._restless > REST_S
 
-    def holding_effort(self, gravity: Array) -> Array:
-        """Return the effort that holds the arm without feedback, shape (n,), N m or N.
 
-        That is the effort of the model, without what is left of the motion, and the load that
-        the model does not know, without which the arm would fall.
-
-        Args:
-            gravity: Effort of the model at rest, shape (n,), N m or N.
-        """
-        if not self.lasts:
-            return gravity
-        efforts = np.array([row[2] for _, row in self._kept])
-        unknown = efforts.mean(axis=0) - gravity
-        loaded = np.abs(unknown) > UNKNOWN_SHARE * self._scale(efforts)
-        return np.asarray(gravity + np.where(loaded, unknown, 0.0))
-
-    def _scale(self, efforts: Array) -> Array:
-        """Return the effort limits, or where there is none the largest of efforts (N, n)."""
-        return np.where(np.isfinite(self._limit), self._limit, np.abs(efforts).max())
+__all__ = ["REST", "Rest", "holding_effort", "rest"]

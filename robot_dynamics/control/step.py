@@ -36,6 +36,7 @@ from robot_dynamics.control.motion import (
     move,
 )
 from robot_dynamics.control.oscillation import OSCILLATION, look, looks
+from robot_dynamics.control.rest import REST, rest
 from robot_dynamics.control.status import GIVEN_UP, Cause
 from robot_dynamics.control.supervision import (
     REFERENCE,
@@ -277,6 +278,7 @@ class Step:
             Stage("law", LAW, self._law("feedforward"), "seen", True),
             Stage("command", {**COMMAND, **WATCHES}, self._command),
             Stage("look", OSCILLATION, look, "looks"),
+            Stage("rest", REST, rest, "fresh"),
         )
 
     @cached_property

@@ -13,8 +13,10 @@ from rclpy.context import Context
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robot_dynamics.control.rest import Rest
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.terminal import Terminal
 from robot_dynamics.nodes.ros.topics import STATE_QOS
@@ -26,8 +28,8 @@ from robot_dynamics.trajectory import Waypoints
 START_S = 60.0
 """Time limit for the nodes to compile and to find each other, s."""
 
-AT_REST = 0.01
-"""Speed below which a joint rests, rad/s or m/s."""
+STANDS = 1e-3
+"""Largest velocity of a reference that stands, rad/s or m/s."""
 
 LARGEST_DRIFT = 0.05
 """Largest distance between the beginning and the end of a step that ends at rest, rad or m."""
@@ -86,6 +88,7 @@ class Observer(Terminal):
         names = robot.joint_names
         self._state = JointReader("joint_states", names, ("position", "velocity"))
         self._desired = JointReader("reference", names, ("position", "velocity"))
+        self._rest = Rest()
         node = self.node
         node.create_subscription(JointState, "joint_states", self._on_state, STATE_QOS)
         node.create_subscription(JointState, "reference", self._on_reference, STATE_QOS)
@@ -100,6 +103,7 @@ class Observer(Terminal):
     def _on_state(self, msg: JointState) -> None:
         if not (self._state.read(msg) and self._state.complete):
             return
+        self._rest.feed(self._state.stamp / NS_PER_S, self._state.position)
         self._speed = max(self._speed, float(np.abs(self._state.velocity).max()))
         if self._desired.complete:
             error = np.abs(self._state.position - self._desired.position).max()
@@ -138,8 +142,7 @@ class Observer(Terminal):
     def rested(self) -> bool:
         """Return whether the measured motion is at rest, and the desired one while there is one."""
         silent = time.monotonic() - self._last_reference > SILENT_S
-        moving = self._state.velocity if silent else [self._state.velocity, self._desired.velocity]
-        return bool(np.abs(moving).max() < AT_REST)
+        return self._rest.lasts and bool(silent or np.abs(self._desired.velocity).max() < STANDS)
 
     def step(
         self, name: str, act: Callable[[], None], *, ends_at: Array | None = None, seconds: float

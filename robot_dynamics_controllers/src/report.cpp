@@ -13,7 +13,6 @@ namespace
 {
 
 constexpr double AT_STOP = 0.01;  // rad or m from the end of a range
-constexpr double AT_REST = 0.02;  // rad/s or m/s
 constexpr double FULL_TURN = 6.283185307179586;
 constexpr double SATURATED_SHARE = 0.1;
 constexpr double LARGEST_MISSED_SHARE = 0.01;
@@ -112,15 +111,13 @@ std::string farewell(const Snapshot & snapshot, const std::vector<double> & last
   if (!snapshot.sees()) {
     return "deactivated before a state came; nothing was commanded";
   }
-  const std::vector<double> qd = snapshot.joints("qd");
-  const auto fastest = std::max_element(
-    qd.begin(), qd.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-  const auto i = static_cast<std::size_t>(fastest - qd.begin());
-  const std::string moving = std::abs(*fastest) < AT_REST
-                               ? ""
-                               : " although " + joint_name(snapshot.model(), i) + " moves at " +
-                                   short_text(std::abs(*fastest)) + " " +
-                                   unit(snapshot.model(), i, "velocity");
+  const double joint = snapshot.number("moving_joint");
+  const auto i = static_cast<std::size_t>(std::max(joint, 0.0));
+  const std::string moving = joint < 0.0 ? ""
+                                         : " although " + joint_name(snapshot.model(), i) +
+                                             " moves at " +
+                                             short_text(snapshot.number("moving_speed")) + " " +
+                                             unit(snapshot.model(), i, "velocity");
   return "deactivated" + moving + "; feedback ends, and the last command is [" + list(last_effort) +
          "] N m or N, which holds the arm at rest";
 }

@@ -31,7 +31,6 @@ from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.parameters import REFUSE
 from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
-from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.settings import ZERO_EFFORT, Settings
 from robot_dynamics.control.task import Task
@@ -72,6 +71,7 @@ from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Trajectory
+from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.motions import middle_pose
 
 LONGEST_STOP_S = 3.0
@@ -223,7 +223,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
         None where no node receives the commands, or no states come.
         """
-        states, controller, rest = self.states, self.controller, Rest(self.controller.limit)
+        states, controller = self.states, self.controller
         end = monotonic() + LONGEST_STOP_S
         while self.active and states.complete and self.listened_to:
             now = monotonic()
@@ -231,27 +231,32 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if controller.status is Status.SILENT or (now > end and not sees):
                 self.get_logger().error("commands end without joint_states: rest is not measured")
                 return None
-            q = states.position.copy()
-            rest.feed(self._states_in.counts.at, q, states.velocity, controller.commanded)
-            if (sees and rest.lasts) or now > end:
-                effort = rest.holding_effort(self.arm.standing(controller.model).gravity(q))
-                self._log_end(effort, rest.lasts)
+            rests = controller.rests
+            if (sees and rests) or now > end:
+                gravity = self.arm.standing(controller.model).gravity(states.position.copy())
+                effort = controller.holding_effort(gravity)
+                self._log_end(effort, rests)
                 return effort
             sleep(REST_CHECK_PERIOD_S)
         return None
 
     def _log_end(self, effort: Array, rests: bool) -> None:
         """Log what holds the arm from now on."""
-        speed, log = np.abs(self.states.velocity), self.get_logger()
-        i = int(np.argmax(speed))
+        log, i = self.get_logger(), self.controller.index("moving_joint")
         if not rests:
-            log.error(
-                f"commands end although joint '{self.robot.joint_names[i]}' has not come to rest "
-                f"in {LONGEST_STOP_S:g} s: {speed[i]:.2g} rad/s or m/s"
-            )
+            log.error(f"commands end although {self._restless(i)} after {LONGEST_STOP_S:g} s")
         elif self.parameters.on_deactivate != ZERO_EFFORT:
             efforts = ", ".join(f"{value:.3g}" for value in effort)
             log.info(f"at rest; feedback ends, and the last command is [{efforts}] N m or N")
+
+    def _restless(self, i: int | None) -> str:
+        if i is None:
+            return "efforts still change"
+        speed, unit = (
+            self.controller.field("moving_speed").item(),
+            unit_of(self.robot, i, "velocity"),
+        )
+        return f"joint '{self.robot.joint_names[i]}' moves at {speed:.2g} {unit}"
 
     def _end(self, seconds: float) -> None:
         """Wait until the last effort, to which commands pass in a time, s, has been published."""
