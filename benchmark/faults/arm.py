@@ -35,6 +35,7 @@ class Arm:
     Args:
         text: URDF.
         q: First positions, shape (n,), rad or m.
+        friction: Dry friction that the URDF does not name, as a share of the effort limit.
 
     Attributes:
         names: Names of its joints.
@@ -42,7 +43,7 @@ class Arm:
         braked: Whether its brakes are closed.
     """
 
-    def __init__(self, text: str, q: Array) -> None:
+    def __init__(self, text: str, q: Array, friction: float = FRICTION) -> None:
         import mujoco  # optional, and slow to import
 
         self._step = mujoco.mj_step
@@ -58,7 +59,7 @@ class Arm:
         self.names = [model.joint(j).name for j in range(model.njnt)]
         self._limit = model.jnt_actfrcrange[:, 1].copy()
         model.jnt_actfrclimited[:] = 0
-        self._dry = model.dof_frictionloss + FRICTION * self._limit
+        self._dry = model.dof_frictionloss + friction * self._limit
         self._model, self._data = model, mujoco.MjData(model)
         self._data.qpos[:] = q
         self.tau, self.braked = np.zeros(len(q)), True

@@ -27,7 +27,7 @@ from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup
 VELOCITY_NOISE = 0.005
 """Standard deviation of the noise of velocities, rad/s."""
 
-ENABLED_S = 0.5
+ENABLED_S = 1.0
 """Time after its start from which the arm takes commands, s, as drives do that switch on."""
 
 LEADING_S = 1.0

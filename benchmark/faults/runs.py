@@ -210,17 +210,28 @@ class Nodes:
         self.order("report")
         return tuple(self.answer())
 
-    def go(self, goal: Iterable[float]) -> None:
-        """Send the arm to a goal, until it is under way."""
+    def send_to(self, goal: Iterable[float]) -> None:
+        """Send a motion to a goal, by a polynomial of degree five."""
         n = self.model.dof
-        rest = {"velocities": [0.0] * n, "accelerations": [0.0] * n}
-        point = JointTrajectoryPoint(positions=goal, time_from_start=duration_msg(DURATION_S))
-        for name, value in rest.items():
-            setattr(point, name, value)
-        msg = JointTrajectory(joint_names=list(self.model.joint_names), points=[point])
+        point = JointTrajectoryPoint(
+            positions=goal,
+            velocities=[0.0] * n,
+            accelerations=[0.0] * n,
+            time_from_start=duration_msg(DURATION_S),
+        )
+        names = list(self.model.joint_names)
+        self.ear.trajectories.publish(JointTrajectory(joint_names=names, points=[point]))
+
+    def go(self, goal: Iterable[float]) -> None:
+        """Send the arm to a goal, until a fault is due on its way.
+
+        Raises:
+            SystemFailure: If the arm does not move.
+        """
         for _ in range(12):
-            self.ear.trajectories.publish(msg)
-            if self.pipe.poll(5.0):  # it is due
+            self.send_to(goal)
+            if self.pipe.poll(5.0):
+                self.pipe.recv()
                 return
         raise SystemFailure("no motion began")
 
@@ -285,7 +296,6 @@ def measure(case: Case, nodes: Nodes) -> Result:
     time.sleep(0.5)
     nodes.order("arrange", Fault(case.fault, AFTER_S))
     nodes.go(far.tolist())
-    nodes.answer()
     moment = time.time()
     who, _, way = case.fault.partition(", ")
     if way:

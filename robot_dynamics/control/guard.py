@@ -60,7 +60,7 @@ STUCK = 0.05
 """Way by the velocity while the position does not change, relative to the distance at which a
 reference is near; a coarse encoder shows less."""
 
-FROZEN_S, FROZEN_SPEED = 0.05, 0.005
+FROZEN_S, FROZEN_SPEED = 0.05, 1e-4
 """Time after which a joint whose position and velocity stay the same numbers is frozen, and least
 speed relative to the speed limit: that of a joint at rest may be the last digit of a sensor."""
 
