@@ -326,7 +326,7 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
 
 
 def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:
-    """Return whether the reference rests or begins anew where the arm is, or has gone on from there.
+    """Return whether the reference rests or begins anew at the arm, or has gone on from there.
 
     One that passes the arm did not begin there. A controller that was given positions only writes
     their speed from the start.
