@@ -137,7 +137,7 @@ class Refusal:
             self.found[key] = chosen(takes, number, self.found[key])
 
     def notice(self, name: str, happens: Any, joint: Any) -> None:
-        """Note what refuses nothing but is to be told, if it holds."""
+        """Note what is accepted but to be reported, if it holds."""
         new = {"noticed": _number(name), "noticed_joint": joint}
         for key, number in new.items():
             self.found[key] = chosen(happens, number, self.found[key])
