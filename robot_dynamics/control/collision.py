@@ -12,7 +12,6 @@ symbols, and are compiled as one kernel behind the kernel `momentum` of the robo
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -357,7 +356,6 @@ class CollisionMonitor:
         self._model: Model | None = None
         self._memory: FrictionMemory | None = None
         self._collision: Collision | None = None
-        self._path: deque[tuple[float, Array]] = deque()
         self.forget()
 
     def forget(self) -> None:
@@ -366,7 +364,6 @@ class CollisionMonitor:
         self._at = -np.inf
         self._since, self._above = np.full(len(self._none), np.inf), False
         self.joint: int | None = None
-        self._path.clear()
         if self._memory is not None:
             self._memory.forget()
 
@@ -420,7 +417,6 @@ class CollisionMonitor:
         self._state, share, largest = self._kernel(
             p, rate, measured.qd, direction, tau, self._state, self._scalars, self._settings
         )
-        self._note(measured.q, at)
         worst = largest.item()
         if worst <= 1.0 and self.joint is None:
             self._above = False
@@ -451,19 +447,6 @@ class CollisionMonitor:
         if long.any() and self.joint is None:
             self.joint = int(np.argmax(np.where(long, share, 0.0)))
         return self.joint
-
-    def _note(self, q: Array, at: float) -> None:
-        """Record the recent motion for a retreat."""
-        path = self._path
-        if not path or at - path[-1][0] >= NOTE_S:
-            path.append((at, q.copy()))
-            while len(path) > 2 and path[1][0] <= at - RETREAT_S:
-                path.popleft()
-
-    @property
-    def retreat(self) -> Array:
-        """Return the positions, shape (n,), of `RETREAT_S` ago."""
-        return self._path[0][1]
 
 
 class HandWrench(NamedTuple):

@@ -7,7 +7,6 @@ trajectory it holds the measured position.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,7 +45,6 @@ from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QO
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
@@ -441,12 +439,3 @@ def compile_kernels(model: Model) -> None:
     """Compile the kernels that the loop and trajectories need."""
     for shape in ((3, model.dynamics.robot.dof), (3, 1, model.dynamics.robot.dof)):
         model.feedforward(*np.zeros(shape))
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(FeedforwardNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

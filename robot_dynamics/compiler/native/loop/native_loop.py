@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.ir import SimdType, module
-from robot_dynamics.compiler.native.loop.loop_steps import Record, Step
-from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
+from robot_dynamics.compiler.native.loop.loop_steps import Record, Step, nested
+from robot_dynamics.compiler.native.loop.writer import LoopWriter
 from robot_dynamics.compiler.native.parallel import run_blocks
 from robot_dynamics.foundation.arrays import Array
 
