@@ -1,6 +1,8 @@
-"""Write docs/ros2-control-benchmark.md from the results of tracking, timing and scenarios.
+"""Write the results of tracking, timing or scenarios into docs/ros2-control-benchmark.md.
 
-python -m benchmark.ros2_control.page tracking.json timing.json scenarios.json
+python -m benchmark.ros2_control.page --tracking tracking.json --timing timing.json
+
+Tables of results that are not given stay.
 """
 
 from __future__ import annotations
@@ -55,26 +57,26 @@ def tracking(found: dict[str, Any]) -> list[Table]:
         rows = []
         for case, result in cases.items():
             joints = " ".join(f"{1e3 * x:.2f}" for x in result["rms"])
-            ratio = result["overall"] / cases["d"]["overall"]
+            ratio = cases["a"]["overall"] / result["overall"]
             cpu = sum(result["shares"].values())
             rows.append(
                 [
                     WIRINGS[case],
                     joints,
-                    f"{1e3 * result['overall']:.2f}",
-                    f"{ratio:.2g}",
+                    f"{1e3 * result['overall']:.3g}",
+                    f"{ratio:.0f}" if ratio >= 100.0 else f"{ratio:.3g}",
                     f"{1e6 * result['update'][0]:.1f}",
                     f"{cpu:.2f}",
                 ]
             )
         about = (
             f"RMS of the position error of every joint and overall, mrad, at {found['rate']:g} Hz, "
-            "with the default gains of that rate; the ratio to the model controller that knows "
-            "neither; median time from states to commands in a cycle of the manager, of all its "
+            "with the default gains of that rate; how many times less that is than by the first "
+            "row; median time from states to commands in a cycle of the manager, of all its "
             f"controllers; processors in use. Measured on {found['machine']}, load average "
             f"{found['load average']:.1f}."
         ) + found.get("remarks", {}).get(robot, "")
-        header = ["wiring", "joints", "overall", "ratio", "cycle, us", "CPU"]
+        header = ["wiring", "joints", "overall", "times less", "cycle, us", "CPU"]
         tables.append(Table(f"Tracking, {robot}", about, header, rows))
     return tables
 
@@ -124,12 +126,17 @@ def scenarios(found: dict[str, Any]) -> list[Table]:
 def main() -> int:
     """Write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmark.ros2_control.page")
-    for name in ("tracking", "timing", "scenarios"):
-        parser.add_argument(name, type=Path)
-    given = parser.parse_args()
-    parts = [(tracking, given.tracking), (timing, given.timing), (scenarios, given.scenarios)]
-    tables = [table for write, path in parts for table in write(json.loads(path.read_text()))]
-    PAGE.write_text("\n".join([HEAD, *(f"{table.markdown()}\n" for table in tables)]))
+    writers = {"tracking": tracking, "timing": timing, "scenarios": scenarios}
+    for name in writers:
+        parser.add_argument(f"--{name}", type=Path, help="JSON file of its results")
+    given = vars(parser.parse_args())
+    _, *old = PAGE.read_text().split("\n## ")
+    sections = {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in old}
+    for name, write in writers.items():
+        if given[name] is not None:
+            for table in write(json.loads(given[name].read_text())):
+                sections[table.title] = f"{table.markdown().rstrip()}\n"
+    PAGE.write_text("\n".join([HEAD, *sections.values()]))
     return 0
 
 
