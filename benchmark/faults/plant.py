@@ -250,7 +250,8 @@ class Plant:
             msg = taken[0]
             if self._reference is None:
                 self._reference = self._node.create_publisher(JointState, "reference", OUTPUT_QOS)
-            if self._fault_at and time.monotonic() < self._fault_at + KINDS[self._fault.kind]:
+            kind = self._fault.kind if self._fault_at and self._fault is not None else ""
+            if time.monotonic() < self._fault_at + KINDS.get(kind, 0.0):
                 if self._is("reference jumps"):
                     msg.position[-1] += JUMP
                 else:

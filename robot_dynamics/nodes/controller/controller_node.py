@@ -198,7 +198,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.forget()
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
-        self._unmeasured, self._measure_at = 0, 0.0
+        self._unmeasured, self._measure_at, self._measured_at = 0, 0.0, 0.0
         # Simulated time runs at another speed, and in steps: it does not tell how late a state is
         self._simulated = bool(self.get_parameter("use_sim_time").value)
         self.report.begin()
@@ -415,11 +415,15 @@ class ControllerNode(RobotNode[ControllerParameters]):
         return self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
 
     def _measure_states(self, now: float) -> None:
-        """Measure the age of the last state on arrival."""
-        stamp, came = self._stamped, self._states_in.counts.at
+        """Measure the age of the last believed state on arrival; others do not tell the rate."""
+        self._measure_at = now + MEASURING_PERIOD_S
+        came = float(self.controller.field("state_at")[0])
+        if came == self._measured_at:
+            return
+        stamp = float(self.controller.field("stamp")[0]) if self._stamped else 0.0
         age = self._age_on_arrival(stamp, came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
-        self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
+        self._unmeasured, self._measured_at = 0, came
 
     def _on_reference(self, values: bytes | JointState | JointValues) -> None:
         try:

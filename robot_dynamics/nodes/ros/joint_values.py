@@ -91,11 +91,13 @@ class Sender:
 
     Attributes:
         ours: Whether any of the joints belongs to this robot.
+        older: Messages in a row that were older than the last one taken.
     """
 
-    __slots__ = ("names", "ours", "source", "stamp", "target")
+    __slots__ = ("names", "older", "ours", "source", "stamp", "target")
 
     def __init__(self, names: tuple[str, ...], source: Places, target: Places) -> None:
         self.names, self.source, self.target = names, source, target
         self.ours = isinstance(target, slice) or len(target) > 0
         self.stamp = 0
+        self.older = 0

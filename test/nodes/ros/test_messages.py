@@ -1,5 +1,7 @@
 """Messages: matched by joint name, taken in parts, refused whole when a number is wrong."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -253,6 +255,18 @@ def test_a_message_that_came_out_of_order_is_refused_and_a_clock_that_was_set_is
     assert reader.position[0] == 5.0
     reader.read(state(0.0, 6.0))  # no stamp at all
     assert reader.position[0] == 6.0
+
+
+def test_one_stamp_from_the_future_does_not_keep_out_the_messages_after_it():
+    reader = JointReader("joint_states", ["a"])
+    taken = []
+    for k, seconds in enumerate((10.0, 10.9, 10.01, 10.02, 10.03, 10.04)):
+        msg = JointState(name=["a"], position=[float(k)])
+        msg.header.stamp = time_msg(round(seconds * NS_PER_S))
+        with suppress(ArgumentError):
+            taken.append(reader.read(msg))
+    assert len(taken) == 4
+    assert reader.position[0] == 5.0
 
 
 def test_a_stamp_that_never_advances_is_no_time_and_is_reported_once():
