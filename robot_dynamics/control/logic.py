@@ -60,12 +60,12 @@ def among(a: Any, numbers: Iterable[int]) -> Any:
 
 def any_of(conditions: Array) -> Any:
     """Return whether a condition holds for any joint."""
-    return less(0.5, largest(conditions))
+    return either(0.0, *conditions)
 
 
 def all_of(conditions: Array) -> Any:
     """Return whether a condition holds for every joint."""
-    return negated(any_of(1.0 - conditions))
+    return both(1.0, *conditions)
 
 
 def finite(*arrays: Array) -> Any:
