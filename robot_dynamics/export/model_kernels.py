@@ -117,7 +117,7 @@ def driver(step: Step) -> str:
     lines = []
     for stage, block in parts_of(step, step.stages):
         at, size = block.start, block.stop - block.start
-        keep = f"memcpy(next + {at}, state + {at}, {size} * sizeof(double));"
+        keep = f"keep(next + {at}, state + {at}, {size} * sizeof(double));"
         arguments = f"(state, next, arrived, settings, next + {at});"
         body = [f"{function_of(stage)}{arguments}"]
         if stage.name == LAW:
@@ -135,7 +135,13 @@ def driver(step: Step) -> str:
                     f"    {keep}", "}"]  # fmt: skip
         lines += body
     written = "\n".join(f"    {line}" for line in lines)
-    return f"""static void step(
+    return f"""/* A compiler would copy parts of this size by a slow instruction. */
+static NOT_INLINE void keep(double *next, const double *state, size_t size)
+{{
+    memcpy(next, state, size);
+}}
+
+static void step(
     const double *state, const double *arrived, const double *settings, double *next)
 {{
 {written}

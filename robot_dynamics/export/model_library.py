@@ -50,8 +50,10 @@ HEAD = f"""#include <math.h>
 
 #if defined(__GNUC__)
 #define EXPORTED __attribute__((visibility("default")))
+#define NOT_INLINE __attribute__((noinline))
 #else
 #define EXPORTED
+#define NOT_INLINE
 #endif
 
 {macros_of()}"""
