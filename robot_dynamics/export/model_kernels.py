@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from robot_dynamics.compiler.graph.optimize import join_numbers, optimize
-from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.compiler.graph.trace import Program, Shape, trace
 from robot_dynamics.control import load_checks
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.configuration import SIZE_OF_LOAD, Configuration
@@ -47,12 +47,17 @@ def programs_of(
         dynamics: Equations of the robot.
     """
     n = dynamics.robot.dof
-    vector = {"q": (n,)}
-    inputs = {"parameters": (configuration.parameters.size,)}
+    vector: dict[str, Shape] = {"q": (n,)}
+    inputs: dict[str, Shape] = {"parameters": (configuration.parameters.size,)}
     load = (SIZE_OF_LOAD,)
-    held = {**vector, "settings": (step.settings.size,), "load": load}
-    checked = {**vector, "settings": (step.settings.size,), "before": load, "after": load}
-    given: tuple[tuple[Function, dict[str, tuple[int, ...]]], ...] = (
+    held: dict[str, Shape] = {**vector, "settings": (step.settings.size,), "load": load}
+    checked: dict[str, Shape] = {
+        **vector,
+        "settings": (step.settings.size,),
+        "before": load,
+        "after": load,
+    }
+    given: tuple[tuple[Function, dict[str, Shape]], ...] = (
         (configuration.__call__, inputs),
         (_frames(dynamics), vector),
         (_reference, {"written": (4, n), "chain": (2,)}),
