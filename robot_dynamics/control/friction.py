@@ -99,7 +99,8 @@ def held(direction: Any, qd: Any, width: Any) -> Any:
         qd: Velocities, shape (n,), rad/s or m/s.
         width: See `Model.friction_width`.
     """
-    return direction * (HELD + (1.0 - HELD) * abs(np.tanh(qd / width)))
+    part = HELD + (1.0 - HELD) * abs(np.tanh(qd / width))
+    return select(0.0, abs(direction), direction * part, 0.0)
 
 
 class _Terms(NamedTuple):
@@ -148,7 +149,8 @@ def friction_effort(
     """
     dry = f.coulomb
     if terms.stiction:
-        dry = dry + f.stiction * np.exp(-((qd / f.stribeck) ** 2))
+        excess = f.stiction * np.exp(-((qd / f.stribeck) ** 2))
+        dry = dry + select(0.0, abs(f.stiction), excess, 0.0)
     if terms.load and tau is not None:
         dry = dry + f.load * abs(tau)
     effort = f.viscous * qd + dry * _sign(f, qd, width, terms, remembered)
@@ -195,6 +197,8 @@ def _sign(
     if terms.width:
         width = select(0.0, f.width, f.width, width)
     sign = np.asarray(np.tanh(qd / width))
+    if terms is _ALL:  # compiled code skips what is not selected
+        sign = select(0.0, f.coulomb + abs(f.stiction) + f.load, sign, 0.0)
     if remembered is None or not terms.memory:
         return sign
     return np.asarray(sign + f.memory * (remembered - sign))

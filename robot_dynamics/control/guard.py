@@ -28,6 +28,7 @@ from robot_dynamics.control.logic import (
     equal,
     first_largest,
     less,
+    magnitude,
     negated,
 )
 from robot_dynamics.foundation.arrays import Array
@@ -134,7 +135,7 @@ BELIEVED = {
 
 def believe(x: Any) -> dict[str, Any]:
     """Take a state that came, if it is one of this arm at this time."""
-    sound = less(sum(abs(number) for number in (*x.state_q, *x.state_qd)), LARGEST_STATE)
+    sound = less(magnitude(x.state_q, x.state_qd), LARGEST_STATE)
     received = both(sound, x.state_new)
     delay = _delay(x, received)
     judged = _judge(x, received)

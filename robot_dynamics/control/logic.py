@@ -60,17 +60,25 @@ def among(a: Any, numbers: Iterable[int]) -> Any:
 
 def any_of(conditions: Array) -> Any:
     """Return whether a condition holds for any joint."""
-    return less(0.5, largest(conditions))
+    return either(0.0, *conditions)
 
 
 def all_of(conditions: Array) -> Any:
     """Return whether a condition holds for every joint."""
-    return negated(any_of(1.0 - conditions))
+    return both(1.0, *conditions)
 
 
 def finite(*arrays: Array) -> Any:
     """Return whether every number is finite."""
-    return less(sum(abs(number) for array in arrays for number in np.ravel(array)), HUGE)
+    return less(magnitude(*arrays), HUGE)
+
+
+def magnitude(*arrays: Array) -> Any:
+    """Return the sum of all magnitudes, added in pairs: a processor adds several at a time."""
+    left = [abs(number) for array in arrays for number in np.ravel(array)]
+    while len(left) > 1:
+        left = [sum(left[k : k + 2]) for k in range(0, len(left), 2)]
+    return left[0]
 
 
 def largest(values: Array) -> Any:

@@ -18,7 +18,7 @@ from robot_dynamics.foundation.user_files import write_whole
 
 COMMAND = (
     *("cc", "-std=c99", "-O1", "-ffp-contract=off", "-fno-math-errno"),
-    *("-fvisibility=hidden", "-fPIC"),
+    *("-fno-trapping-math", "-fvisibility=hidden", "-fPIC"),
 )
 """Compiler and flags. Without contraction, efforts are the same on every machine; -O2 takes twice
 the time and makes no faster code."""

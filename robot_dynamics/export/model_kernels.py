@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from robot_dynamics.compiler.graph.optimize import join_numbers, optimize
-from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.compiler.graph.trace import Program, Shape, trace
 from robot_dynamics.control import load_checks
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.configuration import SIZE_OF_LOAD, Configuration
@@ -47,12 +47,17 @@ def programs_of(
         dynamics: Equations of the robot.
     """
     n = dynamics.robot.dof
-    vector = {"q": (n,)}
-    inputs = {"parameters": (configuration.parameters.size,)}
+    vector: dict[str, Shape] = {"q": (n,)}
+    inputs: dict[str, Shape] = {"parameters": (configuration.parameters.size,)}
     load = (SIZE_OF_LOAD,)
-    held = {**vector, "settings": (step.settings.size,), "load": load}
-    checked = {**vector, "settings": (step.settings.size,), "before": load, "after": load}
-    given: tuple[tuple[Function, dict[str, tuple[int, ...]]], ...] = (
+    held: dict[str, Shape] = {**vector, "settings": (step.settings.size,), "load": load}
+    checked: dict[str, Shape] = {
+        **vector,
+        "settings": (step.settings.size,),
+        "before": load,
+        "after": load,
+    }
+    given: tuple[tuple[Function, dict[str, Shape]], ...] = (
         (configuration.__call__, inputs),
         (_frames(dynamics), vector),
         (_reference, {"written": (4, n), "chain": (2,)}),
@@ -117,7 +122,7 @@ def driver(step: Step) -> str:
     lines = []
     for stage, block in parts_of(step, step.stages):
         at, size = block.start, block.stop - block.start
-        keep = f"memcpy(next + {at}, state + {at}, {size} * sizeof(double));"
+        keep = f"keep(next + {at}, state + {at}, {size} * sizeof(double));"
         arguments = f"(state, next, arrived, settings, next + {at});"
         body = [f"{function_of(stage)}{arguments}"]
         if stage.name == LAW:
@@ -135,7 +140,13 @@ def driver(step: Step) -> str:
                     f"    {keep}", "}"]  # fmt: skip
         lines += body
     written = "\n".join(f"    {line}" for line in lines)
-    return f"""static void step(
+    return f"""/* A compiler would copy parts of this size by a slow instruction. */
+static NOT_INLINE void keep(double *next, const double *state, size_t size)
+{{
+    memcpy(next, state, size);
+}}
+
+static void step(
     const double *state, const double *arrived, const double *settings, double *next)
 {{
 {written}

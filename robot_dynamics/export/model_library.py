@@ -50,8 +50,10 @@ HEAD = f"""#include <math.h>
 
 #if defined(__GNUC__)
 #define EXPORTED __attribute__((visibility("default")))
+#define NOT_INLINE __attribute__((noinline))
 #else
 #define EXPORTED
+#define NOT_INLINE
 #endif
 
 {macros_of()}"""
@@ -182,7 +184,15 @@ class ModelSource:
 
 def kernel_file(kernel: Tabulated) -> str:
     """Return the file of one kernel."""
-    return "\n".join([HEAD, HIDDEN, f"extern {kernel.table};", f"{kernel.head};", kernel.code])
+    return "\n".join(
+        [
+            HEAD,
+            HIDDEN,
+            f"extern {kernel.table};" if kernel.numbers else "",
+            f"{kernel.head};",
+            kernel.code,
+        ]
+    )
 
 
 def model_source(
@@ -249,8 +259,10 @@ EXPORTED const struct robot_dynamics_model robot_dynamics_model = {{
 
 
 def _numbers(kernel: Tabulated, storage: str = "") -> str:
-    """Return the definition of the table of a kernel."""
-    rows = wrap(", ".join(repr(x) for x in kernel.numbers or (0.0,)), 95)
+    """Return the definition of the table of a kernel; nothing if it has none."""
+    if not kernel.numbers:
+        return ""
+    rows = wrap(", ".join(map(repr, kernel.numbers)), 95)
     return "\n".join([f"{storage}{kernel.table} = {{", *(f"    {row}" for row in rows), "};"])
 
 

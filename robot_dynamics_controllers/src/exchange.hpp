@@ -34,13 +34,18 @@ public:
   }
 
   /// Put numbers in place of those before.
-  void put(const double * values) noexcept { put(values, values, 0); }
-
-  /// Put numbers in place of those before, the last ones from another place.
-  void put(const double * values, const double * last, std::size_t count) noexcept
+  void put(const double * values) noexcept
   {
-    std::vector<double> & slot = slots_[back_];
-    std::copy_n(last, count, std::copy_n(values, slot.size() - count, slot.begin()));
+    std::copy_n(values, slots_[back_].size(), back());
+    put_back();
+  }
+
+  /// Return where to write numbers that `put_back` puts.
+  double * back() noexcept { return slots_[back_].data(); }
+
+  /// Put the numbers written to `back`. They stay as they are until the next call.
+  void put_back() noexcept
+  {
     back_ = middle_.exchange(back_ | FRESH, std::memory_order_acq_rel) & ~FRESH;
   }
 

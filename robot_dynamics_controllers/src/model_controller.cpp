@@ -164,7 +164,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     twist_in_.open(robot.arrived, "twist_came", "twist_lasts");
     push_in_.open(robot.arrived, "push_came", "push_lasts");
     felt_in_.open(robot.arrived, "felt_came", "felt");
-    state_ = next_ = initial(robot.state);
+    state_ = robot.state.initial;
     arrived_ = initial(robot.arrived);
     settings_ = initial(robot.settings);
     effort_.setZero(static_cast<Eigen::Index>(n_));
@@ -224,7 +224,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
     (void)interface->set_value(NAN_VALUE);
   }
   const Model & robot = model();
-  std::copy_n(robot.state.initial, state_.size(), state_.begin());
+  state_ = robot.state.initial;
   std::copy_n(robot.arrived.initial, arrived_.size(), arrived_.begin());
   now_ = 0.0;
   chain_[0] = 0.0;
@@ -251,7 +251,8 @@ ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_life
     write_commands(last_effort_.data());
   }
   shown_[ACTIVE] = 0.0;
-  snapshots_out_.put(shown_.values().data(), state_.data(), state_.size());
+  std::copy_n(state_, model().state.size, next());
+  put_snapshot();
   return CallbackReturn::SUCCESS;
 }
 
@@ -383,8 +384,8 @@ controller_interface::return_type ModelController::update_and_write_commands(
   }
   *arrived(NOW) = now_;
   *arrived(REF_AHEAD) = *arrived(REF_LAST_AHEAD) = std::max(now_ - *arrived(REF_CAME), 0.0);
-  model().step(state_.data(), arrived_.data(), settings_.data(), next_.data());
-  state_.swap(next_);
+  model().step(state_, arrived_.data(), settings_.data(), next());
+  state_ = next();
   const bool commands = *state(COMMANDS) > 0.5;
   if (commands) {
     write_commands(state(TAU));
@@ -486,7 +487,14 @@ void ModelController::show(std::int64_t stamp)
     double & largest = shown_.largest_error()[i];
     largest = std::max(largest, std::abs(state(ERROR)[i]));
   }
-  snapshots_out_.put(shown_.values().data(), state_.data(), state_.size());
+  put_snapshot();
+}
+
+void ModelController::put_snapshot()
+{
+  double * const snapshot = snapshots_out_.back();
+  std::copy_n(shown_.values().begin(), next() - snapshot, snapshot);
+  snapshots_out_.put_back();
 }
 
 // -- parameters, in other threads --------------------------------------------------------------

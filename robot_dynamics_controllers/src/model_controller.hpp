@@ -110,7 +110,9 @@ private:
   void publish_diagnostics();
 
   double * arrived(Arrived field) { return arrived_.data() + arrived_at_[field]; }
-  const double * state(State field) const { return state_.data() + state_at_[field]; }
+  const double * state(State field) const { return state_ + state_at_[field]; }
+  double * next() { return snapshots_out_.back() + shown_.values().size() - model().state.size; }
+  void put_snapshot();
   const Model & model() const { return **model_; }
 
   std::unique_ptr<ModelLibrary> model_;
@@ -122,7 +124,8 @@ private:
   std::size_t n_ = 0;
 
   // -- the loop
-  std::vector<double> state_, next_, arrived_, settings_;
+  const double * state_ = nullptr;  // in the snapshot that was put last
+  std::vector<double> arrived_, settings_;
   Snapshot shown_;                 // except for its state
   double now_ = 0.0;               // s since activation
   double period_ = 0.0;            // s

@@ -253,5 +253,22 @@ TEST(Reasons, are_cut_short_in_a_storm)
   EXPECT_EQ(logged, 64);
 }
 
+TEST(Exchange, keeps_the_numbers_put_last_while_others_are_written)
+{
+  Exchange exchange;
+  exchange.resize(1);
+  const double * last = nullptr;
+  for (int k = 0; k < 20; ++k) {
+    EXPECT_NE(exchange.back(), last);
+    last = exchange.back();
+    *exchange.back() = k;
+    exchange.put_back();
+    if (k % 3 > 0) {
+      EXPECT_EQ(*exchange.take(), k);
+    }
+    EXPECT_EQ(*last, k);
+  }
+}
+
 }  // namespace
 }  // namespace robot_dynamics_controllers

@@ -141,7 +141,7 @@ def model(robot, text):
     command = f"robot-dynamics export model {shlex.quote(robot.name)}"
     tip = payload_frame(robot)
     request = ModelRequest(text, robot, {}, endpoint=tip, hand=tip, command=command)
-    written = model_source(request)
+    written = model_source(request).whole()
     assert written.isascii()
     return nothing_but_code(written)
 

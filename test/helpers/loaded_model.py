@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.export.library_compiler import compile_library
-from robot_dynamics.export.model_library import ModelRequest, model_source, payload_frame
+from robot_dynamics.export.model_library import ModelRequest, payload_frame, write_library
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 
 TEXT, SIZE, INT, REAL = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_double
@@ -127,5 +126,5 @@ def request_of(name, **options):
 def built(request, folder):
     """Compile a request, and return the path of the library."""
     path = Path(folder) / "model.so"
-    compile_library(model_source(request), path)
+    write_library(request, path)
     return path

@@ -9,7 +9,8 @@ never exist twice. Known values are folded as nodes are built:
 * constant multiples: 2 (3 x) becomes 6 x, and 2 x + 3 x becomes 5 x;
 * signs: a minus sign moves outwards, a (-b) = -(a b), (-a) - b = -(a + b), until an
   addition turns it into a subtraction. Changing a sign therefore costs nothing;
-* choices: x where a < b, else y, if a and b are numbers or x and y are the same.
+* choices: x where a < b, else y, if a and b are numbers or x and y are the same;
+* decisions: a choice by 0.5 < d, where d is 1 if a < b and else 0, is one by a < b.
 
 Constants are stored without their sign: -2 is the negation of the node 2.
 """
@@ -397,7 +398,22 @@ def select(a: Expression, b: Expression, x: Expression, y: Expression) -> Expres
         return x if a_known < b_known else y
     if x.op is NEGATE and y.op is NEGATE:
         return negate(select(a, b, x.args[0], y.args[0]))
+    if a_known == 0.5:
+        graph = a.graph
+        if b.op is SUBTRACT and b.args[0] is graph.one and _is_decision(b.args[1]):
+            return select(a, b.args[1], y, x)
+        if b.op is operations.SELECT and b.args[2] is graph.one and b.args[3] is graph.zero:
+            return select(b.args[0], b.args[1], x, y)
+        if b.op is operations.SELECT and b.args[2] is graph.zero and b.args[3] is graph.one:
+            return select(b.args[0], b.args[1], y, x)
     return a.graph.node(operations.SELECT, a, b, x, y)
+
+
+def _is_decision(x: Expression) -> bool:
+    """Return whether a node is known to be one or zero."""
+    if x.op is operations.SELECT:
+        return _is_decision(x.args[2]) and _is_decision(x.args[3])
+    return x is x.graph.one or x is x.graph.zero
 
 
 def _multiple(x: Expression) -> tuple[float, Expression]:

@@ -112,7 +112,7 @@ def tabulated(program: Program) -> Tabulated:
     head, name = prototype(program), f"{program.name}_numbers"
     code = "\n".join([f"#define number {name}", head, "{", *(f"    {line}" for line in body), "}",
                       "#undef number\n"])  # fmt: skip
-    return Tabulated(head, code, f"const double {name}[{max(len(index), 1)}]", tuple(index))
+    return Tabulated(head, code, f"const double {name}[{len(index)}]", tuple(index))
 
 
 def _body(program: Program, scalar: str, syntax: Syntax) -> tuple[list[str], int]:
