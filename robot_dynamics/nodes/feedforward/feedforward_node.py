@@ -36,11 +36,11 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.messages import (
     ANSWER_TOPIC,
-    JointReader,
     nanoseconds,
     time_msg,
     waypoints_from_msg,
 )
+from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
@@ -79,7 +79,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.arm = OnlineModel(self, model, self._motion_ahead, FrictionInput(self))
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
-        self._states = JointReader("joint_states", self.robot.joint_names)
+        self._states = StateReader(robot, ("position",), self.parameters.velocity_filter)
         self._measurements = 0
         continuous = continuous_joints(robot)
         self._continuous = continuous if continuous.any() else None
@@ -111,6 +111,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             f"{self.arm.load.describe()['gravity']}"
             + ("" if self.parameters.compensate_gravity else " as compensate_gravity is false")
         )
+        if self._states.estimates:
+            self.get_logger().info(self._states.estimates)
 
     def _forget(self) -> None:
         self._states.forget()
