@@ -43,8 +43,8 @@ ANSWERS = {
 }
 """Who answers, which topic, and on which one."""
 
-FIRST = 20
-"""Where the numbers of a Float64MultiArray begin in its bytes."""
+DOUBLE = 8
+"""Bytes of a number, with which a Float64MultiArray ends."""
 
 JOINT = 0
 """The joint whose position carries the number of the message."""
@@ -174,7 +174,9 @@ class Probe:
         for who, handle in enumerate(self._answers):
             while (taken := handle.take_message(Float64MultiArray, True)) is not None:
                 now = time.monotonic_ns()
-                (value,) = struct.unpack_from("<d", taken[0], FIRST + 8 * JOINT)
+                data = taken[0]
+                first = len(data) - DOUBLE * len(self._names)
+                (value,) = struct.unpack_from("<d", data, first + DOUBLE * JOINT)
                 self._answered(who, value, now)
 
 

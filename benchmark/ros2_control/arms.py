@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,6 +25,9 @@ FRICTION_SHARE = 0.01
 PERIOD_S, SPEED_SHARE, RANGE_SHARE = 10.0, 0.55, 0.5
 """Duration of the excitation, s, and its shares of the limits of speed and position."""
 
+TRAINING_S, TRAINING_SPEED, TRAINING_RANGE = 14.0, 0.45, 0.6
+"""Likewise, of the motion from which a model is identified."""
+
 POINT_RATE = 50.0
 """Points of the trajectory per second."""
 
@@ -36,16 +39,30 @@ class Arm:
     Attributes:
         name: Name of `robot_dynamics.robot.find_robot`.
         mass_error: Relative error of the masses of the model: the plant has more.
-        friction: Share of the effort limit; the URDF gives this friction.
+        friction: Of the plant, as a share of the effort limit.
+        model: URDF that the controllers know; by default the nominal robot, without friction.
     """
 
     name: str
     mass_error: float = 0.1
     friction: float = FRICTION_SHARE
+    model: str = ""
 
     @cached_property
     def urdf(self) -> str:
-        """The nominal robot, without meshes, with its friction."""
+        """The robot as the controllers know it."""
+        return self.model or self.nominal()
+
+    def knowing_friction(self) -> Arm:
+        """Return the arm with the friction of its plant in the URDF that controllers know."""
+        return replace(self, model=self.nominal(self.friction))
+
+    def nominal(self, friction: float = 0.0) -> str:
+        """Return the robot without meshes.
+
+        Args:
+            friction: Viscous at 1 rad/s and Coulomb, as a share of the effort limit.
+        """
         root = ElementTree.fromstring(urdf_text(self.name))
         for link in root.iter("link"):
             for part in [*link.findall("visual"), *link.findall("collision")]:
@@ -63,7 +80,7 @@ class Arm:
                         joint.remove(element)
             limit = joint.find("limit")
             if joint.get("type") != "fixed" and limit is not None:
-                share = self.friction * float(limit.get("effort", "0"))
+                share = friction * float(limit.get("effort", "0"))
                 values = {"damping": f"{share:.12g}", "friction": f"{share:.12g}"}
                 ElementTree.SubElement(joint, "dynamics", values)
         return ElementTree.tostring(root, encoding="unicode")
@@ -71,7 +88,7 @@ class Arm:
     @cached_property
     def plant_urdf(self) -> str:
         """The robot with the masses of the plant."""
-        root = ElementTree.fromstring(self.urdf)
+        root = ElementTree.fromstring(self.nominal())
         for inertial in root.iter("inertial"):
             for element in (inertial.find("mass"), inertial.find("inertia")):
                 if element is not None:  # "value" of a mass, six moments of an inertia
@@ -103,6 +120,17 @@ class Arm:
         later = np.concatenate([times, *(times[1:] + PERIOD_S * k for k in range(1, repeats))])
         rows = [np.concatenate([x, *[x[1:]] * (repeats - 1)]) for x in fields if x is not None]
         return Waypoints(once.joint_names, later, *rows)
+
+    @property
+    def training(self) -> Waypoints:
+        """A motion from which a model is identified, from the same start."""
+        return excitation(
+            self.robot,
+            TRAINING_S,
+            share=TRAINING_RANGE,
+            speed_share=TRAINING_SPEED,
+            rate=POINT_RATE,
+        )
 
     @property
     def start(self) -> Array:

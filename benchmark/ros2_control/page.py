@@ -22,6 +22,8 @@ WIRINGS = {
     "b": "joint_trajectory_controller, PD, efforts in the trajectory",
     "c": "Python nodes, forward_command_controller",
     "d": "model controller behind joint_trajectory_controller",
+    "di": "the same, masses and friction identified",
+    "dk": "the same, friction known",
 }
 CONTROLLERS = {
     "jtc": "joint_trajectory_controller, PID on effort",
@@ -35,7 +37,10 @@ HEAD = """# Benchmark in ros2_control
 
 Real controller_manager and stock controllers of ROS 2 Jazzy. The hardware component integrates the
 compiled forward dynamics of a robot that differs from its model: all masses and inertias are 10 %
-larger, and every joint has friction that no controller knows.
+larger, and every joint has viscous and Coulomb friction, each of 1 % of its effort limit, at
+1 rad/s. Controllers know neither, apart from the last two rows on tracking: the identified model
+comes from a recording of another motion, by `robot-dynamics identify`. The controllers of the table
+of durations know the friction.
 
 `python -m benchmark.ros2_control`, `python -m benchmark.ros2_control.timing` and
 `python -m benchmark.ros2_control.scenarios` measure, and write their results with `--out`.
@@ -57,16 +62,19 @@ def tracking(found: dict[str, Any]) -> list[Table]:
                     WIRINGS[case],
                     joints,
                     f"{1e3 * result['overall']:.2f}",
-                    f"{ratio:.1f}",
+                    f"{ratio:.2g}",
+                    f"{1e6 * result['update'][0]:.1f}",
                     f"{cpu:.2f}",
                 ]
             )
         about = (
             f"RMS of the position error of every joint and overall, mrad, at {found['rate']:g} Hz, "
-            "with the default gains of that rate; the ratio to the model controller; processors "
-            f"in use. Measured on {found['machine']}, load average {found['load average']:.1f}."
+            "with the default gains of that rate; the ratio to the model controller that knows "
+            "neither; median time from states to commands in a cycle of the manager, of all its "
+            f"controllers; processors in use. Measured on {found['machine']}, load average "
+            f"{found['load average']:.1f}."
         ) + found.get("remarks", {}).get(robot, "")
-        header = ["wiring", "joints", "overall", "ratio", "CPU"]
+        header = ["wiring", "joints", "overall", "ratio", "cycle, us", "CPU"]
         tables.append(Table(f"Tracking, {robot}", about, header, rows))
     return tables
 

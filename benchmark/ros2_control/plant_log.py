@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,17 @@ class PlantLog:
         """Return the cycles from one system time to another, s."""
         chosen = slice(*np.searchsorted(self.t, [begin, end]))
         return PlantLog(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    def write_csv(self, path: Path, names: Sequence[str]) -> None:
+        """Write a recording of the motion and of the efforts that acted.
+
+        Args:
+            path: The file.
+            names: Of the joints.
+        """
+        header = ["time", *(f"{key}.{name}" for key in ("q", "qd", "tau") for name in names)]
+        rows = np.column_stack([self.t - self.t[0], self.q, self.qd, self.effort])
+        np.savetxt(path, rows, fmt="%.9g", delimiter=",", header=",".join(header), comments="")
 
     @property
     def steps(self) -> Array:

@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console, failed = Console(width=160), False
     content: dict[str, Any] = {"machine": processor()}
-    arms = [Arm(name) for name in options.robots]
+    arms = [Arm(name).knowing_friction() for name in options.robots]
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)
         add_packages(workspace)

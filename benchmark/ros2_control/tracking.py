@@ -5,6 +5,10 @@ ai  the same with an integral part
 b   as a, the effort of the model in the points of the trajectory
 c   feedforward_node and controller_node over topics, behind forward_command_controller
 d   the model controller of this package, chained behind joint_trajectory_controller
+di  the same, with masses and friction identified from a recording of another motion under d
+dk  the same as d, with the friction of the plant in its URDF
+
+The plant has other masses than the model, and friction that a to d do not know.
 
     python -m benchmark.ros2_control [--robots ur5 panda] [--rate 1000] [--seconds 20] [--only a b]
 """
@@ -17,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +163,11 @@ WIRINGS: dict[str, Callable[[System, Waypoints], dict[str, float]]] = {
     "b": run_effort,
     "c": run_nodes,
     "d": run_model,
+    "di": run_model,
+    "dk": run_model,
 }
+
+MODEL_WIRINGS = ("d", "di", "dk")
 
 ABOUT = {
     "a": "JTC, PD",
@@ -167,6 +175,8 @@ ABOUT = {
     "b": "JTC, PD and effort",
     "c": "nodes over topics",
     "d": "JTC, model controller",
+    "di": "the same, identified",
+    "dk": "the same, known friction",
 }
 
 
@@ -272,6 +282,44 @@ def measure(workspace: Workspace, arm: Arm, rate: float, seconds: float, wiring:
         return evaluated(run, motion, WIRINGS[wiring](run, motion))
 
 
+def knowing(workspace: Workspace, arm: Arm, rate: float, wiring: str) -> Arm:
+    """Return the arm with the model of a wiring, whose library is written.
+
+    Args:
+        workspace: Where it is written.
+        arm: The arm without its friction.
+        rate: Of controller_manager, Hz.
+        wiring: One of `WIRINGS`.
+    """
+    if wiring == "dk":
+        arm = arm.knowing_friction()
+    if wiring == "di":
+        write_model(workspace, arm)
+        arm = replace(arm, model=identified(workspace, arm, rate))
+    if wiring in MODEL_WIRINGS:
+        write_model(workspace, arm)
+    return arm
+
+
+def write_model(workspace: Workspace, arm: Arm) -> None:
+    """Write the model library of an arm."""
+    file = model_of(workspace, arm).with_suffix(".urdf")
+    file.write_text(arm.urdf)
+    workspace.write_model(file)
+
+
+def identified(workspace: Workspace, arm: Arm, rate: float) -> str:
+    """Return the URDF that is identified from the training motion under wiring d."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{arm.name}_training_", dir=workspace.folder))
+    with system(workspace, arm, rate, folder) as run:
+        run.start_manager()
+        run_model(run, arm.training)
+        log = run.plant_log().between(run.began, run.began + arm.training.duration)
+        recording = folder / "training.csv"
+        log.write_csv(recording, arm.robot.joint_names)
+    return workspace.identify(model_of(workspace, arm).with_suffix(".urdf"), recording)
+
+
 def add_workspace(parser: argparse.ArgumentParser) -> None:
     """Add the options about the workspace."""
     parser.add_argument("--setup", type=Path, help="shell file of a ROS installation to source")
@@ -291,9 +339,7 @@ def export(workspace: Workspace, arms: Sequence[Arm]) -> None:
     """Copy the controllers into the workspace, and write the models of arms."""
     workspace.add_controllers()
     for arm in arms:
-        file = model_of(workspace, arm).with_suffix(".urdf")
-        file.write_text(arm.urdf)
-        workspace.write_model(file)
+        write_model(workspace, arm)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -315,14 +361,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)
         workspace.add_plant()
-        if "d" in options.only:
-            export(workspace, arms)
+        if set(MODEL_WIRINGS) & set(options.only):
+            workspace.add_controllers()
         workspace.build()
         for arm in arms:
             results: dict[str, Tracking] = {}
             for wiring in options.only:
                 try:
-                    found = measure(workspace, arm, options.rate, options.seconds, wiring)
+                    known = knowing(workspace, arm, options.rate, wiring)
+                    found = measure(workspace, known, options.rate, options.seconds, wiring)
                 except SystemFailure as failure:
                     console.print(f"{arm.name}, {wiring}: not measured: {failure}", markup=False)
                     failed = True

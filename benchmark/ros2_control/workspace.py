@@ -15,6 +15,9 @@ HERE = Path(__file__).parent
 
 PLANT = "compiled_plant"
 
+OPTIONS = ("--event-handlers", "console_direct+", "--cmake-args", "-DBUILD_TESTING=OFF")
+"""Options of colcon build."""
+
 PACKAGE_XML = """<?xml version="1.0"?>
 <package format="3">
   <name>{name}</name>
@@ -145,16 +148,30 @@ class Workspace:
         self._export("model", str(description), "-o", str(library))
         return library
 
+    def identify(self, description: Path, recording: Path) -> str:
+        """Return the URDF that is identified from one and a recording."""
+        out = recording.with_suffix(".urdf")
+        self._call("identify", str(description), str(recording), "--out", str(out))
+        return out.read_text()
+
     def _export(self, *words: str) -> None:
+        self._call("export", *words)
+
+    def _call(self, *words: str) -> None:
+        """Run a command of the package.
+
+        Raises:
+            SystemFailure: With what it says, if it fails.
+        """
         done = subprocess.run(
-            [sys.executable, "-m", "robot_dynamics", "export", *words],
+            [sys.executable, "-m", "robot_dynamics", *words],
             cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            raise SystemFailure(f"nothing was exported: {done.stderr.strip()}")
+            raise SystemFailure(f"{words[0]} failed: {done.stderr.strip()}")
 
     def build(self) -> None:
         """Build all packages.
@@ -166,7 +183,7 @@ class Workspace:
         if colcon is None:
             raise SystemFailure("colcon is not installed; pip install colcon-common-extensions")
         done = subprocess.run(
-            ["nice", "-n", "10", colcon, "build", "--event-handlers", "console_direct+"],
+            ["nice", "-n", "10", colcon, "build", *OPTIONS],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,

@@ -11,7 +11,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,21 @@ def load_robot(
             "it a revolute, continuous or prismatic joint"
         )
     return robot
+
+
+@contextmanager
+def ros_needed() -> Iterator[None]:
+    """Import modules of `nodes`.
+
+    Raises:
+        RobotDynamicsError: If there is no rclpy to run nodes with.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        ) from None
 
 
 def say(what: str) -> None:

@@ -1,18 +1,15 @@
-"""The interface of a compiled program, and the back ends that compile one."""
+"""The interface of a compiled program, and the function that compiles one."""
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
 from robot_dynamics.compiler.operation_count import OperationCount
-from robot_dynamics.errors import BackendError, unknown_name
 from robot_dynamics.foundation.lazy import imported
 
 if TYPE_CHECKING:
@@ -221,67 +218,13 @@ class Kernel(ABC):
         return f"<{type(self).__name__} {self.name}({inputs}) -> {outputs}>"
 
 
-_log = logging.getLogger(__name__)
-
-
-# -- back ends: native code where possible, else Python -------------------------------------------
-
-
-def compile_auto(
-    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
-) -> Kernel:
-    """Build a kernel of native code, or of Python where there is no usable llvmlite."""
-    try:
-        return _compile_native(program, key=key, finite=finite, use_cache=use_cache)
-    except BackendError as error:
-        _warn_once(str(error))
-    return _compile_python(program, finite=finite)
-
-
-def _compile_native(
-    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
-) -> Kernel:
-    native = imported("robot_dynamics.compiler.native.native_kernel")  # which imports this module
-    kernel: Kernel = native.compile_native(program, key=key, finite=finite, use_cache=use_cache)
-    return kernel
-
-
-def _compile_python(
-    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
-) -> Kernel:
-    python = imported("robot_dynamics.compiler.source.python")
-    kernel: Kernel = python.compile_python(program, finite=finite)
-    return kernel
-
-
-BACKENDS: Mapping[str, Backend] = {
-    "auto": compile_auto,
-    "native": _compile_native,
-    "python": _compile_python,
-}
-"""Back ends by name."""
-
-
-def backend_named(backend: str | Backend) -> Backend:
-    """Return the back end of that name, or the argument itself if it is a function.
-
-    Raises:
-        UnknownNameError: If there is no such back end.
-    """
-    if isinstance(backend, str) and backend in BACKENDS:
-        return BACKENDS[backend]
-    if callable(backend):
-        return backend
-    raise unknown_name("backend", str(backend), "robot_dynamics.compiler", BACKENDS)
-
-
 def compile_program(
     program: Given,
     *,
     key: str | None = None,
     finite: bool = False,
     use_cache: bool = True,
-    backend: str | Backend = "auto",
+    backend: Backend | None = None,
 ) -> Kernel:
     """Build a kernel.
 
@@ -291,15 +234,11 @@ def compile_program(
         key: Fingerprint of everything that the equations depend on; by default their digest.
         finite: Refuse NaN and infinity in arguments.
         use_cache: Look for native code on disk and keep it there.
-        backend: One of `BACKENDS`, or a function of the same signature.
+        backend: By default `native.native_kernel.compile_native`.
 
     Raises:
-        BackendError: If native code is asked for and there is no usable llvmlite.
-        UnknownNameError: If there is no such back end.
+        BackendError: If there is no usable llvmlite.
     """
-    return backend_named(backend)(program, key=key, finite=finite, use_cache=use_cache)
-
-
-@lru_cache(maxsize=8)
-def _warn_once(reason: str) -> None:
-    _log.warning("equations run in Python, about 100 times slower: %s", reason)
+    if backend is None:  # imported late: it imports this module
+        backend = imported("robot_dynamics.compiler.native.native_kernel").compile_native
+    return backend(program, key=key, finite=finite, use_cache=use_cache)

@@ -119,7 +119,10 @@ class ByInverse:
         return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
 
     def gyroscopic(self, q: Array, qd: Array) -> Array:
-        """See `Model.gyroscopic`."""
+        """Return the efforts of velocities on a base that turns, shape (n,): they do no work.
+
+        The part of `bias` that is linear in the velocities.
+        """
         return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
 

@@ -12,7 +12,6 @@ symbols, and are compiled as one kernel behind the kernel `momentum` of the robo
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from robot_dynamics.control.friction import (
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
-from robot_dynamics.errors import ArgumentError, BackendError, unknown_name
+from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.rates import weighted_inverse
 from robot_dynamics.robot.robot import Robot
@@ -295,11 +294,8 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
-    """Compile `observer_equations` for n joints; without a compiler they run as they are."""
+    """Compile `observer_equations` for n joints."""
     shapes = input_shapes(n)
-
-    def plain(*arrays: Array) -> Any:
-        return tuple(observer_equations(dict(zip(shapes, arrays, strict=True))).values())
 
     def traced() -> Any:
         # The names of results must differ from those of inputs
@@ -308,10 +304,7 @@ def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
 
         return optimize(trace("momentum_observer", equations, shapes))
 
-    try:
-        kernel: Any = compile_program(traced, key=f"momentum_observer/{n}", backend="native")
-    except BackendError:
-        return plain
+    kernel: Any = compile_program(traced, key=f"momentum_observer/{n}")
     return kernel
 
 
@@ -363,7 +356,6 @@ class CollisionMonitor:
         self._model: Model | None = None
         self._memory: FrictionMemory | None = None
         self._collision: Collision | None = None
-        self._path: deque[tuple[float, Array]] = deque()
         self.forget()
 
     def forget(self) -> None:
@@ -372,7 +364,6 @@ class CollisionMonitor:
         self._at = -np.inf
         self._since, self._above = np.full(len(self._none), np.inf), False
         self.joint: int | None = None
-        self._path.clear()
         if self._memory is not None:
             self._memory.forget()
 
@@ -426,7 +417,6 @@ class CollisionMonitor:
         self._state, share, largest = self._kernel(
             p, rate, measured.qd, direction, tau, self._state, self._scalars, self._settings
         )
-        self._note(measured.q, at)
         worst = largest.item()
         if worst <= 1.0 and self.joint is None:
             self._above = False
@@ -457,19 +447,6 @@ class CollisionMonitor:
         if long.any() and self.joint is None:
             self.joint = int(np.argmax(np.where(long, share, 0.0)))
         return self.joint
-
-    def _note(self, q: Array, at: float) -> None:
-        """Record the recent motion for a retreat."""
-        path = self._path
-        if not path or at - path[-1][0] >= NOTE_S:
-            path.append((at, q.copy()))
-            while len(path) > 2 and path[1][0] <= at - RETREAT_S:
-                path.popleft()
-
-    @property
-    def retreat(self) -> Array:
-        """Return the positions, shape (n,), of `RETREAT_S` ago."""
-        return self._path[0][1]
 
 
 class HandWrench(NamedTuple):

@@ -66,8 +66,8 @@ UNLIMITED = LARGEST
 RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
 """Update rates for which default gains are computed, Hz; one between two uses the lower one."""
 
-SAME = 1e-9
-"""Relative difference up to which a gain is the default."""
+SAME = 1e-3
+"""Relative difference up to which a gain is the default: printed digits may have been copied."""
 
 LONGEST_CYCLE = 5.0
 """Time between two cycles that counts for the limit on the effort rate, in periods."""
@@ -275,16 +275,19 @@ class Configuration:
 
     def _gains(self, x: Any, rate: Any) -> dict[str, Any]:
         models = self._models
-        coupled = self._by_rate(rate, {r: float(m.coupled) for r, m in models.items()})
         return {
             "kp": getattr(x, "gains.p"),
             "kd": getattr(x, "gains.d"),
             "ki": getattr(x, "gains.i"),
             "i_clamp": zero_as_none(getattr(x, "gains.i_clamp_max")),
-            "coupled": both(coupled, negated(any_of(self._own_gains(x, rate)))),
+            "coupled": both(self._couples(rate), negated(any_of(self._own_gains(x, rate)))),
             "bandwidth": self._by_rate(rate, {r: m.bandwidth for r, m in models.items()}),
             "damping_ratio": DEFAULT_DAMPING_RATIO,
         }
+
+    def _couples(self, rate: Any) -> Any:
+        """Return whether feedback of the default gains is by the mass matrix."""
+        return self._by_rate(rate, {r: float(m.coupled) for r, m in self._models.items()})
 
     def _own_gains(self, x: Any, rate: Any) -> Array:
         """Return which joints have other gains than the default ones."""
@@ -350,6 +353,10 @@ class Configuration:
         """Refuse gains with which a joint alone is unstable."""
         p, d, i = (getattr(x, f"gains.{name}") for name in "pdi")
         inertia, own = self._inertia + self._rotor(x), self._own_gains(x, rate)
+        first: Any = -1.0
+        for k in reversed(range(self.n)):
+            first = chosen(own[k], float(k), first)
+        refuse.notice("own_gains", both(self._couples(rate), less(-0.5, first)), first)
         lag = 1.5 / rate  # half a period, and at the latest a cycle
         for k in range(self.n):
             judged = either(own[k], less(0.0, i[k]))

@@ -26,7 +26,7 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH
-from robot_dynamics.errors import ArgumentError, BackendError
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
@@ -202,17 +202,13 @@ def _sign(
 
 @cache
 def slip_kernel() -> Callable[[Array, Array, Array], Array]:
-    """Return `slipped` of many elements, shape (k, 1) each, compiled where that is possible."""
+    """Return `slipped` of many elements, shape (k, 1) each, compiled."""
     shapes = {"z": (1,), "way": (1,), "elastic": (1,)}
 
     def program() -> Any:
         return optimize(trace("slipped", lambda **x: {"next": slipped(**x)}, shapes))
 
-    try:
-        kernel = compile_program(program, key="slipped", backend="native")
-    except BackendError:
-        return slipped
-    return partial(kernel, threads=1)
+    return partial(compile_program(program, key="slipped"), threads=1)
 
 
 def slipped_along(q: Array, slip: Array, elastic: Array) -> Array:
@@ -428,35 +424,19 @@ class FrictionMemory:
         self._q: Array | None = None
         self.direction: Array | None = None
 
-    def follow(self, q: Array, qd: Array | None = None) -> None:
-        """Move on to positions q, shape (n,).
-
-        With velocities qd, shape (n,), a step against them is no motion: late references jump to
-        and fro.
-        """
+    def follow(self, q: Array) -> None:
+        """Move on to positions q, shape (n,)."""
         if self.direction is None:
             self.direction = np.zeros(len(q))
         if self._q is not None:
             way = q - self._q
             if not way.any():
                 return
-            self._advance(way if qd is None else np.where(way * qd < 0.0, 0.0, way))
+            way = np.where(np.abs(way) < self.jump, way, 0.0)
+            steps = np.tile(way, ELEMENTS)[:, None] / self._slip
+            self._z = slip_kernel()(self._z, steps, self._elastic)
+            self.direction = self._z.reshape(ELEMENTS, -1).mean(axis=0)
         self._q = q.copy()
-
-    def move(self, way: Array) -> None:
-        """Move on by a way, shape (n,), of a motion without positions."""
-        self.leave()
-        self._advance(way)
-
-    def leave(self) -> None:
-        """Go on from another position: no way leads there."""
-        self._q = None
-
-    def _advance(self, way: Array) -> None:
-        way = np.where(np.abs(way) < self.jump, way, 0.0)
-        steps = np.tile(way, ELEMENTS)[:, None] / self._slip
-        self._z = slip_kernel()(self._z, steps, self._elastic)
-        self.direction = self._z.reshape(ELEMENTS, -1).mean(axis=0)
 
     def fits(self, friction: Friction) -> bool:
         """Return whether another friction has the same elements, such as one that warmed up."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.laws import FEEDFORWARD, position_error
@@ -58,9 +60,19 @@ STUCK = 0.05
 """Way by the velocity while the position does not change, relative to the distance at which a
 reference is near; a coarse encoder shows less."""
 
-DRIFT, DRIFT_SPEED, DRIFT_S = 0.5, 0.02, 0.5
-"""Difference of position and integrated velocity, within a time in s, that may come from a filter
-of the velocity: relative to the distance at which a reference is near, and to the speed limit."""
+FROZEN_S, FROZEN_SPEED = 0.05, 1e-4
+"""Time after which a joint whose position and velocity stay the same numbers is frozen, and least
+speed relative to the speed limit: that of a joint at rest may be the last digit of a sensor."""
+
+LATE_S = 0.15
+"""Time constant with which lateness is forgotten, s: errors have grown meanwhile."""
+
+DRIFT, DRIFT_SPEED = 0.5, 0.02
+"""Difference of position and integrated velocity that may come from a filter of the velocity:
+relative to the distance at which a reference is near, and to the speed limit."""
+
+DRIFT_S = 0.5
+"""Time within which such ways by the velocity add up, s."""
 
 LONGEST_STEP_S = 0.1
 """Longest time between two states over which velocities explain a step of position, s."""
@@ -96,6 +108,7 @@ BELIEVED = {
     "state_at": Field(SCALAR, "time at which the last believed state came, s", NEVER),
     "age": Field(SCALAR, "time since the last state, s"),
     "trust": Field(SCALAR, "share of the feedback that acts, from 1 to 0 as a state grows old"),
+    "lateness": Field(SCALAR, "lateness of the last states, slowly forgotten, s"),
     "bridging": Field(SCALAR, "1 if feedback begins to fade"),
     "q": Field(VECTOR, "positions of the last state, rad or m"),
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
@@ -108,7 +121,8 @@ BELIEVED = {
     "received_q": Field(VECTOR, "its positions, rad or m"),
     "received_qd": Field(VECTOR, "its velocities, rad/s or m/s"),
     "fitting": Field(SCALAR, "consecutive states that fit each other"),
-    "stuck_for": Field(VECTOR, "way by the velocity since the position changed, rad or m"),
+    "stuck_for": Field(VECTOR, "recent way by the velocity while the position stands, rad or m"),
+    "frozen_for": Field(VECTOR, "time for which position and velocity have not changed, s"),
     "drifted": Field(VECTOR, "position minus integrated velocity, rad or m"),
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
@@ -137,16 +151,19 @@ def believe(x: Any) -> dict[str, Any]:
     stamp = chosen(fresh, x.state_stamp, x.stamp)
     observes = both(fresh, negated(equal(x.reaction, 0.0)), less(0.0, abs(stamp - x.stamp)))
     late_by = chosen(fresh, delay["late_by"], x.late_by)
-    trust = _trust(x, age, late_by)
+    dt = chosen(less(x.cycle_at, NEVER / 2.0), 0.0, maximum(x.now - x.cycle_at, 0.0))
+    lateness = maximum(late_by, np.exp(-dt / LATE_S) * x.lateness)
+    trust = _trust(x, age, lateness)
     return {
         "cycle_at": x.now,
-        "dt": chosen(less(x.cycle_at, NEVER / 2.0), 0.0, maximum(x.now - x.cycle_at, 0.0)),
+        "dt": dt,
         "seen": seen,
         "fresh": fresh,
         "missed": missed,
         "state_at": state_at,
         "age": age,
         "trust": trust,
+        "lateness": lateness,
         "bridging": both(less(trust, 1.0), negated(less(x.trust, 1.0))),
         "q": chosen(fresh, x.state_q, x.q),
         "qd": chosen(fresh, x.state_qd, x.qd),
@@ -205,11 +222,14 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     aged = _elapsed(x.state_stamp - x.stamp, x.state_came - x.state_at)
     jump, most = _unexplained(x, x.q, x.qd, aged)
 
-    speed = abs(x.state_qd)
+    kept = maximum(1.0 - step / DRIFT_S, 0.0)
     stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
     again = both(stands, less(NEVER / 2.0, x.received_at))
-    stuck = chosen(again, x.stuck_for + step * speed, 0.0 * speed)
-    kept = maximum(1.0 - step / DRIFT_S, 0.0)
+    speed = abs(x.state_qd)
+    stuck = chosen(again, kept * x.stuck_for + step * x.state_qd, 0.0 * x.state_qd)
+    same = both(again, less(abs(x.state_qd - x.received_qd), 1e-12))
+    same = both(same, less(FROZEN_SPEED * x.velocity, speed), less(x.received_stamp, x.state_stamp))
+    frozen = chosen(same, x.frozen_for + step, 0.0 * speed)
     drifted = chosen(fits, kept * x.drifted + beyond, 0.0 * beyond)
     largest_drift = DRIFT * x.nearest + DRIFT_SPEED * x.velocity
 
@@ -217,14 +237,15 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     for flaw, excess, value in (
         (Flaw.JUMP, abs(jump) / most, jump),
         (Flaw.DRIFT, abs(drifted) / largest_drift, drifted),
-        (Flaw.STUCK, stuck / (STUCK * x.nearest), x.state_qd),
+        (Flaw.STUCK, maximum(abs(stuck) / (STUCK * x.nearest), frozen / FROZEN_S), x.state_qd),
     ):
         i, ratio, of_joint = first_largest(excess, value)
         happens = both(x.seen, less(1.0, ratio))
         found = tuple(
             chosen(happens, a, b) for a, b in zip((float(flaw), i, of_joint), found, strict=True)
         )
-    fine = negated(any_of(less(STUCK * x.nearest, stuck)))
+    stands_still = either(less(STUCK * x.nearest, abs(stuck)), less(FROZEN_S, frozen))
+    fine = negated(any_of(stands_still))
     count = chosen(both(fits, fine), minimum(x.fitting + 1.0, 2.0 * CONFIRMED), fine)
     names = ("flaw", "flaw_joint", "flaw_value")
     return {
@@ -234,6 +255,7 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
         },
         "fitting": chosen(received, count, x.fitting),
         "stuck_for": chosen(received, stuck, x.stuck_for),
+        "frozen_for": chosen(received, frozen, x.frozen_for),
         "drifted": chosen(received, drifted, x.drifted),
     }
 
@@ -241,11 +263,11 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
 def _elapsed(by_stamps: Any, by_arrival: Any) -> Any:
     """Return the time from one state to the next over which velocities explain a step of position.
 
-    A clock of a simulation runs at another speed than that of the arrival, which has to do where
-    stamps do not go on.
+    A clock of a simulation runs at another speed than that of the arrival, or stands still. The
+    arrival has to do where that clock jumps.
     """
-    go_on = both(less(0.0, by_stamps), less(by_stamps, ANOTHER_CLOCK_S))
-    return clip(chosen(go_on, by_stamps, by_arrival), 0.0, LONGEST_STEP_S)
+    goes_on = both(negated(less(by_stamps, 0.0)), less(by_stamps, ANOTHER_CLOCK_S))
+    return clip(chosen(goes_on, by_stamps, by_arrival), 0.0, LONGEST_STEP_S)
 
 
 def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:

@@ -245,8 +245,8 @@ def check_load(before: Model, after: Model, motion: Trajectory) -> None:
     place = f"in {worst.time:.3g} s, on the commanded path" if motion.end > 0.0 else "here"
     raise ArgumentError(
         f"joint '{worst.joint}' would need {worst.value:.4g} {worst.unit} {place}, beyond its "
-        f"limit of {worst.limit:.4g} {worst.unit}; give a lighter load, or move to another pose "
-        "first"
+        f"limit of {abs(worst.limit):.4g} {worst.unit}; give a lighter load, or move to another "
+        "pose first"
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,20 +105,10 @@ class Model:
             memory.follow(q + 1e-6)
         return self
 
-    def follow(self, q: Array, qd: Array | None = None) -> None:
-        """Move what friction remembers on to desired positions and velocities, shape (n,)."""
+    def follow(self, q: Array) -> None:
+        """Move what friction remembers on to desired positions, shape (n,)."""
         if self.memory is not None:
-            self.memory.follow(q, qd)
-
-    def move(self, way: Array) -> None:
-        """Move what friction remembers on by a way, shape (n,), of a motion without positions."""
-        if self.memory is not None:
-            self.memory.move(way)
-
-    def leave(self) -> None:
-        """Go on from another position, to which the motion jumps."""
-        if self.memory is not None:
-            self.memory.leave()
+            self.memory.follow(q)
 
     def forget(self) -> None:
         """Forget the way that friction remembers, where a new motion begins."""
@@ -139,6 +130,18 @@ class Model:
         beside = self.payload, self.gravity_vector, self.wrench, self.base
         return any(value is not None for value in beside)
 
+    @cached_property
+    def _load(self) -> dict[str, Any]:
+        """Return the arguments of `Dynamics.inverse` beside the motion."""
+        at_tip = self.payload is not None or self.wrench is not None
+        return {
+            "wrench": self.wrench,
+            "frame": self.frame if at_tip else None,
+            "payload": self.payload,
+            "gravity": None if self.base is not None else self.gravity_vector,
+            "base": self.base,
+        }
+
     @property
     def _equations(self) -> Dynamics:
         """Return the equations that take the base as it is."""
@@ -147,17 +150,7 @@ class Model:
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a motion without friction, shape (n,) or (N, n)."""
         if self._loaded:
-            at_tip = self.payload is not None or self.wrench is not None
-            tau = self._equations.inverse(
-                q,
-                qd,
-                qdd,
-                wrench=self.wrench,
-                frame=self.frame if at_tip else None,
-                payload=self.payload,
-                gravity=None if self.base is not None else self.gravity_vector,
-                base=self.base,
-            )
+            tau = self._equations.inverse(q, qd, qdd, **self._load)
             if self.base is not None:
                 tau = tau.tau  # type: ignore  # beside the wrench of the base
         else:
@@ -171,16 +164,7 @@ class Model:
         """
         if not self._loaded:
             return self.dynamics.momentum(q, qd)
-        at_tip = self.payload is not None or self.wrench is not None
-        return self._equations.momentum(
-            q,
-            qd,
-            wrench=self.wrench,
-            frame=self.frame if at_tip else None,
-            payload=self.payload,
-            gravity=None if self.base is not None else self.gravity_vector,
-            base=self.base,
-        )
+        return self._equations.momentum(q, qd, **self._load)
 
     def bias(self, q: Array, qd: Array) -> Array:
         """Return Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""
@@ -193,13 +177,6 @@ class Model:
         if self._loaded:
             return self.inverse(q, np.zeros_like(q), np.zeros_like(q))
         return self.dynamics.gravity(q)
-
-    def gyroscopic(self, q: Array, qd: Array) -> Array:
-        """Return the efforts of velocities on a base that turns, shape (n,): they do no work.
-
-        The part of `bias` that is linear in the velocities.
-        """
-        return (self.bias(q, qd) - self.bias(q, -qd)) / 2.0
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the accelerations by efforts without friction, shape (n,)."""

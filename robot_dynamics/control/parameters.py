@@ -281,7 +281,8 @@ _TABLE = (
     Parameter("task.force_timeout", "double", _FEEDBACK.timeout, "Age of the last force_torque "
               "from which the correction fades to zero", "s", 1e-3, 10.0),
     Parameter("gains.p", "double", None, "Gain on the position error", STIFFNESS, 0.0, LARGEST,
-              "by default from the bandwidth and the inertia, and in ros2_control the update rate"),
+              "by default from the bandwidth and the inertia, and in ros2_control the update rate; "
+              "there, p or d of one joint ends feedback by the mass matrix for all"),
     Parameter("gains.d", "double", None, "Gain on the velocity error", MOVING_RATE, 0.0, LARGEST,
               "by default as p"),
     Parameter("gains.i", "double", 0.0, "Gain on the integral of the position error",

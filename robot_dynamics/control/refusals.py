@@ -99,14 +99,23 @@ REFUSALS: Mapping[str, Sentence] = {
         ("effort", "effort"),
         "give a lighter load, or move to another pose first",
     ),
+    "own_gains": Sentence(
+        "gains.{joint} are set, so feedback of every joint is by gains.<joint>.p and d, and no "
+        "longer by the mass matrix",
+        ("", ""),
+        "set p and d of all joints, or of none",
+    ),
 }
-"""Why parameters or a load are refused, in the order of their numbers; 0 for none."""
+"""Why parameters or a load are refused, or what is noticed, in the order of their numbers; 0 for
+none."""
 
 REFUSAL: Mapping[str, Field] = {
     "refused": Field(SCALAR, "number of the refusal, 0 for none"),
     "joint": Field(SCALAR, "the joint, or -1", -1.0),
     "value": Field(SCALAR, "the value"),
     "limit": Field(SCALAR, "its limit"),
+    "noticed": Field(SCALAR, "number of what is accepted but noticed, 0 for none"),
+    "noticed_joint": Field(SCALAR, "its joint, or -1", -1.0),
 }
 """Results of a check."""
 
@@ -119,13 +128,19 @@ class Refusal:
     """
 
     def __init__(self) -> None:
-        self.found: dict[str, Any] = dict.fromkeys(REFUSAL, 0.0) | {"joint": -1.0}
+        self.found: dict[str, Any] = {name: field.initial for name, field in REFUSAL.items()}
 
     def replace(self, takes: Any, name: str, value: Any, limit: Any, joint: float = -1.0) -> None:
         """Note a reason where a condition holds, in place of an earlier one."""
-        number = float(list(REFUSALS).index(name))
-        new = {"refused": number, "joint": joint, "value": value, "limit": limit}
-        self.found = {key: chosen(takes, new[key], old) for key, old in self.found.items()}
+        new = {"refused": _number(name), "joint": joint, "value": value, "limit": limit}
+        for key, number in new.items():
+            self.found[key] = chosen(takes, number, self.found[key])
+
+    def notice(self, name: str, happens: Any, joint: Any) -> None:
+        """Note what is accepted but to be reported, if it holds."""
+        new = {"noticed": _number(name), "noticed_joint": joint}
+        for key, number in new.items():
+            self.found[key] = chosen(happens, number, self.found[key])
 
     def __call__(
         self, name: str, happens: Any, value: Any, limit: Any, joint: float = -1.0
@@ -133,3 +148,7 @@ class Refusal:
         """Note a reason if it holds and is the first."""
         takes = both(happens, equal(self.found["refused"], 0.0))
         self.replace(takes, name, value, limit, joint)
+
+
+def _number(name: str) -> float:
+    return float(list(REFUSALS).index(name))

@@ -85,8 +85,3 @@ class Settings:
     def limits_rate(self) -> bool:
         """Return whether any joint has a limit on the change of its effort."""
         return bool(np.isfinite(self.effort_rate).any())
-
-    @functools.cached_property
-    def limits_tracking(self) -> bool:
-        """Return whether any joint has a limit on its position error."""
-        return bool(np.isfinite(self.tracking_limit).any())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.optimize import join_numbers, optimize
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.compiler.kernel import Kernel, compile_program
 from robot_dynamics.control.fields import Layout
@@ -54,7 +54,7 @@ def stage_program(step: Step, stage: Stage) -> Program:
         "arrived": (step.arrived.size,),
         "settings": (step.settings.size,),
     }
-    return optimize(trace(f"step_{stage.name}", equations, shapes))
+    return optimize(join_numbers(trace(f"step_{stage.name}", equations, shapes)))
 
 
 def shape_of(step: Step) -> str:

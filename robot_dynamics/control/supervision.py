@@ -52,8 +52,15 @@ BLENDED = 0.05
 AT_ARM = 0.2
 """Distance from the arm at which a reference begins, relative to the one at which it is near."""
 
-AT_REST_SPEED = 0.01
+EXPLAINED = 2.0
+"""Way of a reference in one motion, relative to its speed times the time: it may accelerate."""
+
+AT_REST_SPEED = 1e-3
 """Speed of a reference at rest, relative to the speed limit."""
+
+LATEST = 0.5
+"""Lateness of states that count as none, relative to `state_timeout`: with as little feedback as
+they allow, friction would hold joints, which then catch up fast."""
 
 TOO_FAST = 1.2
 """Measured speed that stops the arm, relative to the speed limit."""
@@ -154,6 +161,11 @@ def take_reference(x: Any) -> dict[str, Any]:
     jump = abs(position_error(here[0], expected[0], x.continuous))
     jumps = both(went_on, any_of(less(x.nearest, jump)))
     blends = both(went_on, negated(jumps), any_of(less(BLENDED * x.nearest, jump)))
+    # References may be rare: one that passes the arm moves as its speed says
+    speed = maximum(abs(x.came_reference[1]), abs(x.reference[1]))
+    explained = EXPLAINED * maximum(x.reference_came - x.reference_at, x.dt) * speed
+    way = abs(position_error(x.came_reference[0], x.reference[0], x.continuous))
+    anew = any_of(less(AT_ARM * x.nearest + explained, way))
     asked = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.asked_at)
     asked = chosen(both(in_task, x.target_moves), x.now, asked)
     return {
@@ -164,6 +176,7 @@ def take_reference(x: Any) -> dict[str, Any]:
         "new_reference": new,
         "jumps": jumps,
         "blends": blends,
+        "anew": both(new, x.referenced, anew),
     }
 
 
@@ -172,7 +185,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     reference = take_reference(x)
     old = present_of(x)
     present = desired_state(x, x.follows, old._replace(ahead=old.ahead + x.dt), x.now)
-    x.learn({name: value for name, value in reference.items() if name != "blends"})
+    x.learn({name: reference[name] for name in reference if name not in ("blends", "anew")})
     now, in_task, jumps = x.now, among(x.mode, IN_TASK_SPACE), reference["jumps"]
     before = x.status
     tracking = equal(before, Status.TRACKING)
@@ -185,7 +198,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     resumed = both(x.resume, either(x.paused, less(0.5, x.cause)))
     cause, joint, value, limit = _first_cause(x, error, resumed)
 
-    blind = less(x.state_timeout, x.age + x.late_by)
+    blind = less(x.state_timeout, x.age + x.late_by / LATEST)
     blind = either(blind, both(x.missed, negated(among(before, UNSEEING))))
     commanded = negated(less(x.reference_timeout, now - x.asked_at))
     lost = both(tracking, either(blind, negated(either(commanded, in_task))))
@@ -194,7 +207,8 @@ def supervise(x: Facts) -> dict[str, Any]:
     settled_at = chosen(x.brake_closed, now + maximum(x.settle, SHORTEST_PAUSE_S), x.settled_at)
     waits = either(first, blind, both(x.unheard, negated(tracking)))
     settled_at = chosen(waits, now + x.settle, settled_at)
-    armed = _is_armed(x, segment, both(commanded, negated(either(blind, jumps))))
+    goes_on = both(commanded, negated(either(blind, jumps)))
+    armed = _is_armed(x, segment, goes_on, reference["anew"])
     by_hand = both(x.begun, negated(x.has_feedback))
     follows_on = both(tracking, negated(either(jumps, by_hand)))
     _, would_follow, _ = _law(x, float(Status.TRACKING), cause, in_task)
@@ -315,14 +329,19 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     return tuple(chosen(shakes, a, b) for a, b in zip(shaking, found, strict=True))
 
 
-def _is_armed(x: Any, segment: Segment, goes_on: Any) -> Any:
-    """Return whether the reference rests where the arm is, or has moved on from there."""
+def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:
+    """Return whether the reference rests or begins anew at the arm, or has gone on from there.
+
+    One that passes the arm did not begin there. A controller that was given positions only writes
+    their speed from the start.
+    """
     q, qd, _ = on_segment(segment)
     gap = abs(position_error(q, x.q, x.continuous))
     here = all_of(less(gap, AT_ARM * x.nearest))
     rests = negated(any_of(less(AT_REST_SPEED * x.velocity, abs(qd))))
     close = all_of(less(gap, x.nearest))
-    return both(x.referenced, goes_on, either(both(here, rests), both(x.armed, close)))
+    begins = both(here, either(rests, anew))
+    return both(x.referenced, goes_on, either(begins, both(x.armed, close)))
 
 
 def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-MISSED = 2.0
-"""Gap between two messages, as a multiple of the timeout, that counts although no cycle saw it."""
-
 
 class Watchdog:
     """Detects that messages have stopped. Reads no clock.
 
     Args:
         timeout: Age at which the last message is stale, s; infinite for never.
-
-    Attributes:
-        missed: Whether messages had stopped for `MISSED` timeouts before the last one, since the
-            last `take_missed`: the process itself may have stood still.
     """
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self._last = -np.inf
-        self._was_stale, self.missed = True, False
+        self._was_stale = True
 
     def feed(self, now: float) -> None:
         """Note a message."""
-        self.missed |= MISSED * self.timeout < now - self._last < np.inf
         self._last = now
-
-    def take_missed(self) -> bool:
-        """Return `missed`, and reset it."""
-        missed, self.missed = self.missed, False
-        return missed
 
     def forget(self) -> None:
         """Forget the last message."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.kernel import Backend, Kernel, backend_named
+from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
 from robot_dynamics.compiler.native.entry.native_entry import ENTRIES, is_entry
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
@@ -65,7 +65,7 @@ class CompiledRobot:
         *,
         base: str | None = None,
         cache: bool = True,
-        backend: str | Backend = "auto",
+        backend: Backend | None = None,
         search: bool = False,
         progress: Progress | None = None,
     ) -> None:
@@ -81,7 +81,7 @@ class CompiledRobot:
         self._search = search
         self._progress = progress
         self._cache = cache
-        self._compile = backend_named(backend)
+        self._backend = backend
         self._forget_kernels()
 
     def __repr__(self) -> str:
@@ -204,11 +204,12 @@ class CompiledRobot:
         return _reduction().reduce(self._tree, self._search, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
-        return self._compile(
+        return compile_program(
             lambda: self._program_to_compile(name, variant),
             key=self._key(name, variant),
             finite=True,
             use_cache=self._cache,
+            backend=self._backend,
         )
 
     def _program_to_compile(self, name: str, variant: Variant) -> Program:
@@ -315,7 +316,7 @@ class CompiledRobot:
             lambda: self._program_to_compile(name, variant),
             self._key(name, variant),
             self._cache,
-            self._compile,
+            self._backend,
         )
         return made
 

@@ -67,15 +67,15 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             beside efforts and accelerations. On a floating one, q, qd, qdd and tau begin with
             those of the base: see `free_joints`.
         cache: Keep compiled kernels on disk.
-        backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function of the same
-            signature.
+        backend: Builds kernels, as a `robot_dynamics.compiler.kernel.Backend`; by default of
+            native code.
         search: Search for the frames and the grouping of parameters that take the fewest
             operations, when a kernel of the default formulation is first built: a second for an
             arm, half a minute for a humanoid. Without it they are chosen by rule.
         progress: Called during the search with the number of steps done and of all steps.
 
     Raises:
-        UnknownNameError: If there is no such formulation or back end.
+        UnknownNameError: If there is no such formulation.
     """
 
     # -- torques of motions -----------------------------------------------------------------
@@ -335,7 +335,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         """The equations of the same robot on a moving base."""
         if self.base == "moving":
             return self
-        how: dict[str, Any] = {"cache": self._cache, "backend": self._compile}
+        how: dict[str, Any] = {"cache": self._cache, "backend": self._backend}
         return Dynamics(self.robot, self.formulation, base="moving", search=self._search, **how)
 
     def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:

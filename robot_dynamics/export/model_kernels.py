@@ -5,18 +5,18 @@ Each program evaluates functions of `robot_dynamics.control` on symbols, for one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.optimize import join_numbers, optimize
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.control import load_checks
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.configuration import SIZE_OF_LOAD, Configuration
 from robot_dynamics.control.laws import LAWS
 from robot_dynamics.control.refusals import REFUSAL
-from robot_dynamics.control.step import Step
+from robot_dynamics.control.step import Stage, Step
 from robot_dynamics.control.step_kernels import parts_of, stage_program
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import Variant
@@ -29,33 +29,47 @@ LAW = "law"
 """Name of the stage that is one of the laws."""
 
 
-def step_programs(step: Step) -> dict[str, Program]:
-    """Trace all stages of a step, by name."""
-    stages = [*(stage for stage in step.stages if stage.name != LAW), *step.law_stages]
-    return {stage.name: stage_program(step, stage) for stage in stages}
+FUNCTIONS = ("configure", "frames", "reference", "hold", "check_load", "check_wrench")
+"""Functions that parameters and messages need, beside `step`."""
 
 
-def message_programs(
-    dynamics: Dynamics, step: Step, configuration: Configuration, hand: str | None
-) -> dict[str, Program]:
-    """Trace the functions that parameters and messages need, by name."""
+def programs_of(
+    step: Step, configuration: Configuration, hand: str | None, dynamics: Dynamics
+) -> Iterator[tuple[str, Program]]:
+    """Trace all kernels one after the other, each with the name of its function.
+
+    Those that compilers take longest for come first.
+
+    Args:
+        step: The step.
+        configuration: Of the settings.
+        hand: Frame of a wrench; None for none.
+        dynamics: Equations of the robot.
+    """
     n = dynamics.robot.dof
     vector = {"q": (n,)}
     inputs = {"parameters": (configuration.parameters.size,)}
     load = (SIZE_OF_LOAD,)
     held = {**vector, "settings": (step.settings.size,), "load": load}
     checked = {**vector, "settings": (step.settings.size,), "before": load, "after": load}
-    found = {
-        "configure": trace("configure", configuration.__call__, inputs),
-        "frames": trace("frames", _frames(dynamics), vector),
-        "reference": trace("reference", _reference, {"written": (4, n), "chain": (2,)}),
-        "hold": trace("hold", _hold(step), held),
-        "check_load": trace("check_load", _check_load(step), checked),
-        "check_wrench": trace(
-            "check_wrench", _check_wrench(step, dynamics, hand), {**held, "wrench": (6,)}
-        ),
-    }
-    return {name: optimize(program) for name, program in found.items()}
+    given: tuple[tuple[Function, dict[str, tuple[int, ...]]], ...] = (
+        (configuration.__call__, inputs),
+        (_frames(dynamics), vector),
+        (_reference, {"written": (4, n), "chain": (2,)}),
+        (_hold(step), held),
+        (_check_load(step), checked),
+        (_check_wrench(step, dynamics, hand), {**held, "wrench": (6,)}),
+    )
+    for name, (equations, shapes) in zip(FUNCTIONS, given, strict=True):
+        yield f"model_{name}", optimize(join_numbers(trace(name, equations, shapes)))
+    for stage in (*reversed(step.law_stages), *step.stages):
+        if stage.name != LAW:
+            yield function_of(stage), stage_program(step, stage)
+
+
+def function_of(stage: Stage) -> str:
+    """Return the name of the function of a stage."""
+    return f"step_{stage.name}"
 
 
 def _frames(dynamics: Dynamics) -> Function:
@@ -98,22 +112,17 @@ def _refusal(found: Mapping[str, Array]) -> dict[str, Array]:
     return {"refusal": np.array([found[name] for name in REFUSAL])}
 
 
-def driver(step: Step, function: Mapping[str, str]) -> str:
-    """Write the driver in C: call the stages in order, and pick the law by its number.
-
-    Args:
-        step: The step.
-        function: Names of the C functions by stage.
-    """
+def driver(step: Step) -> str:
+    """Write the driver in C: call the stages in order, and pick the law by its number."""
     lines = []
     for stage, block in parts_of(step, step.stages):
         at, size = block.start, block.stop - block.start
         keep = f"memcpy(next + {at}, state + {at}, {size} * sizeof(double));"
         arguments = f"(state, next, arrived, settings, next + {at});"
-        body = [f"{function.get(stage.name, '')}{arguments}"]
+        body = [f"{function_of(stage)}{arguments}"]
         if stage.name == LAW:
             cases = [
-                f"case {LAWS.index(one.law)}: {function[one.name]}{arguments} break;"
+                f"case {LAWS.index(one.law)}: {function_of(one)}{arguments} break;"
                 for one in step.law_stages
             ]
             law = step.state.slices["law"].start

@@ -7,14 +7,14 @@ controllers of the package `robot_dynamics_controllers` load as a shared library
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from textwrap import wrap
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.trace import Program
-from robot_dynamics.compiler.source.c import c_source
+from robot_dynamics.compiler.source.c import Tabulated, macros_of, tabulated
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.configuration import Configuration, Defaults
 from robot_dynamics.control.friction import Friction
@@ -26,9 +26,9 @@ from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, RobotError
 from robot_dynamics.export.controllers_package import interface_header
-from robot_dynamics.export.library_compiler import COMMAND
+from robot_dynamics.export.library_compiler import COMMAND, LibraryCompiler
 from robot_dynamics.export.literals import text
-from robot_dynamics.export.model_kernels import driver, message_programs, step_programs
+from robot_dynamics.export.model_kernels import FUNCTIONS, driver, programs_of
 from robot_dynamics.export.model_tables import (
     Tables,
     add_frames,
@@ -45,8 +45,23 @@ from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.version import __version__
 
-FUNCTIONS = ("configure", "frames", "reference", "hold", "check_load", "check_wrench")
-"""Functions of the structure beside `step`."""
+HEAD = f"""#include <math.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define EXPORTED __attribute__((visibility("default")))
+#else
+#define EXPORTED
+#endif
+
+{macros_of()}"""
+"""What all files begin with."""
+
+HIDDEN, SHOWN = (
+    f"#if defined(__GNUC__)\n#pragma GCC visibility {what}\n#endif\n"
+    for what in ("push(hidden)", "pop")
+)
+"""What is declared between them is no symbol of the library: code reaches it without a table."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +152,47 @@ class ModelParts:
         }
 
 
-def model_source(request: ModelRequest) -> str:
-    """Write a robot as one C99 file, the same for the same request.
+@dataclass(frozen=True)
+class ModelSource:
+    """A robot in C99: one file, or a file for each kernel and one that links them.
+
+    Args:
+        comment: What the file is.
+        kernels: The functions.
+        rest: What calls them, and the tables.
+    """
+
+    comment: str
+    kernels: Sequence[Tabulated]
+    rest: str
+
+    def whole(self) -> str:
+        """Return the one file."""
+        code = [
+            f"static {one.head};\n{_numbers(one, 'static ')}\n{one.code}" for one in self.kernels
+        ]
+        return "\n".join([self.comment, HEAD, interface_header(), *code, self.rest])
+
+    def link(self) -> str:
+        """Return the file that holds all but the code of kernels."""
+        code = [f"{one.head};\n{_numbers(one)}" for one in self.kernels]
+        parts = self.comment, HEAD, interface_header(), HIDDEN, *code, SHOWN, self.rest
+        return "\n".join(parts)
+
+
+def kernel_file(kernel: Tabulated) -> str:
+    """Return the file of one kernel."""
+    return "\n".join([HEAD, HIDDEN, f"extern {kernel.table};", f"{kernel.head};", kernel.code])
+
+
+def model_source(
+    request: ModelRequest, written: Callable[[Tabulated], object] = lambda kernel: None
+) -> ModelSource:
+    """Write a robot in C99, the same for the same request.
+
+    Args:
+        request: The robot and its options.
+        written: Called with each kernel as soon as it is written.
 
     Raises:
         RobotError: If an effort limit is missing.
@@ -169,20 +223,17 @@ def model_source(request: ModelRequest) -> str:
     tables.members["transmissions"] = tables.table("const double", "transmission_table", rows)
     tables.members["base_moves"] = str(int(request.base_moves))
 
-    stages = step_programs(parts.step)
-    others = message_programs(parts.dynamics, parts.step, parts.configuration, request.hand)
-    code = [
-        *(_kernel(f"step_{name}", program) for name, program in stages.items()),
-        driver(parts.step, {name: f"step_{name}" for name in stages}),
-        *(_kernel(f"model_{name}", others[name]) for name in FUNCTIONS),
-        tables.source(),
-    ]
-    body = "\n".join(code)
+    kernels = []
+    for name, program in programs_of(parts.step, parts.configuration, request.hand, parts.dynamics):
+        kernels.append(tabulated(replace(program, name=name)))
+        written(kernels[-1])
+    rest = "\n".join([driver(parts.step), tables.source()])
+    whole = repr(kernels) + rest
     members = {
         "abi_version": "ROBOT_DYNAMICS_ABI_VERSION",
         "size": "sizeof(struct robot_dynamics_model)",
         "robot": text(parts.robot.name),
-        "fingerprint": text(hashlib.sha256(body.encode()).hexdigest()[:16]),
+        "fingerprint": text(hashlib.sha256(whole.encode()).hexdigest()[:16]),
         "command": text(request.command),
         "version": text(__version__),
         **tables.members,
@@ -190,25 +241,17 @@ def model_source(request: ModelRequest) -> str:
         **{name: f"model_{name}" for name in FUNCTIONS},
     }
     filled = "".join(f"    .{member} = {value},\n" for member, value in members.items())
-    return f"""{_head(request)}
-#include <math.h>
-#include <string.h>
-
-{interface_header()}
-#if defined(__GNUC__)
-#define EXPORTED __attribute__((visibility("default")))
-#else
-#define EXPORTED
-#endif
-
-{body}
+    structure = f"""
 EXPORTED const struct robot_dynamics_model robot_dynamics_model = {{
 {filled}}};
 """
+    return ModelSource(_head(request), kernels, rest + structure)
 
 
-def _kernel(name: str, program: Program) -> str:
-    return c_source(replace(program, name=name), static=True)
+def _numbers(kernel: Tabulated, storage: str = "") -> str:
+    """Return the definition of the table of a kernel."""
+    rows = wrap(", ".join(repr(x) for x in kernel.numbers or (0.0,)), 95)
+    return "\n".join([f"{storage}{kernel.table} = {{", *(f"    {row}" for row in rows), "};"])
 
 
 def _head(request: ModelRequest) -> str:
@@ -217,7 +260,7 @@ def _head(request: ModelRequest) -> str:
         "written by:",
         f"  {comment(request.command)}",
         "Do not edit. Compile it on the computer that loads it:",
-        f"  {' '.join(COMMAND)} -o model.so model.c -lm",
+        f"  {' '.join(COMMAND)} -shared -o model.so model.c -lm",
         "SPDX-License-Identifier: Apache-2.0",
     ]
     parts = (
@@ -258,3 +301,17 @@ def _coupling(urdf: str, robot: Robot) -> Array | None:
         return Actuators.of_transmissions(robot, read_transmissions(urdf)).matrix
     except RobotDynamicsError:
         return None
+
+
+def write_library(request: ModelRequest, output: Path) -> None:
+    """Compile a robot into a shared library, in whole or not at all.
+
+    Raises:
+        RobotError: See `model_source`.
+        UnknownNameError: See `model_source`.
+        RobotDynamicsError: If there is no compiler, or the compiler fails.
+        OSError: If the library cannot be written; it names the file, and what was there stays.
+    """
+    with LibraryCompiler() as compiler:
+        source = model_source(request, lambda kernel: compiler.add(kernel_file(kernel)))
+        compiler.link(source.link(), output)

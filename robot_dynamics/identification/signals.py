@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.foundation.arrays import Array
@@ -251,7 +250,7 @@ def cutoff_of(recording: Recording) -> float:
             f"within {span:.4g} s; split the recording at its gaps"
         )
     time = np.arange(recording.time[0], recording.time[-1], 1.0 / rate)
-    q = CubicSpline(recording.time, recording.q)(time)
+    q = _spline(recording.time, recording.q)(time)
     window = np.hanning(len(time))[:, None]
     departure = q - np.linspace(0.0, 1.0, len(time))[:, None] * (q[-1] - q[0]) - q[0]
     frequency = np.fft.rfftfreq(len(time), 1.0 / rate)
@@ -278,7 +277,7 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
     rate, recorded = recording.rate, recording.time[index]
     sos = _filter(cutoff, rate)
     time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
-    position = CubicSpline(recorded, recording.q[index])(time)
+    position = _spline(recorded, recording.q[index])(time)
     q = _both_ways(sos, position)
     # Without overshoot: efforts have steps
     raw = np.column_stack([np.interp(time, recorded, tau) for tau in recording.tau[index].T])
@@ -286,7 +285,7 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
     nearest = np.rint(np.interp(time, recorded, np.arange(len(index)))).astype(int)
     slope = _with_rests(rate * _blurred(position, rate, order=1), recording.q[index][nearest], rate)
     if recording.qd is not None:
-        velocity = CubicSpline(recorded, recording.qd[index])(time)
+        velocity = _spline(recorded, recording.qd[index])(time)
         measured = _both_ways(sos, velocity)
         agree = disagreement(qd, measured) < DISAGREEMENT
         qd = np.where(agree, measured, qd)
@@ -375,6 +374,10 @@ def _filter(cutoff: float, rate: float) -> Array:
 
 def _both_ways(sos: Array, values: Array) -> Array:
     return np.asarray(_scipy_signal().sosfiltfilt(sos, values, axis=0))
+
+
+def _spline(time: Array, values: Array) -> Any:
+    return imported("scipy.interpolate").CubicSpline(time, values)
 
 
 def _scipy_signal() -> Any:

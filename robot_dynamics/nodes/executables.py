@@ -17,39 +17,45 @@ OF_VIEW = ("viser", "trimesh", "mcap", "rosbags")
 """Modules that the page and recordings need besides ROS."""
 
 
-def _run(module: str) -> None:
+def _run(module: str, name: str = "main") -> None:
+    """Run a process, and end it.
+
+    Args:
+        module: Its module.
+        name: Class of its node there, or a function that runs the process.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))  # nothing has been started yet
     try:
-        main = import_module(f"robot_dynamics.nodes.{module}").main
+        made = getattr(import_module(f"robot_dynamics.nodes.{module}"), name)
+        run = import_module("robot_dynamics.nodes.runtime.process").run
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("robot_dynamics"):
             raise
-        name, missing = module.rpartition(".")[2], (error.name or "").partition(".")[0]
+        node, missing = module.rpartition(".")[2], (error.name or "").partition(".")[0]
         remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         if missing in OF_VIEW:
             remedy = "pip install 'robot_dynamics[view]'"
-        print(f"{name}: no Python module '{error.name}'; {remedy}", file=sys.stderr)
+        print(f"{node}: no Python module '{error.name}'; {remedy}", file=sys.stderr)
         sys.exit(1)
     try:
-        main()
-        status = 0
+        status = run(made) if isinstance(made, type) else made()
     except SystemExit as end:
-        status = int(end.code or 0)
+        status = end.code
     # The process has ended in order; skip the teardown of Python and the middleware, in which
     # Fast DDS 2.14 may crash
     for stream in (sys.stdout, sys.stderr):
         with suppress(BrokenPipeError):
             stream.flush()
-    os._exit(status)
+    os._exit(int(status or 0))
 
 
-feedforward_node = partial(_run, "feedforward.feedforward_node")
+feedforward_node = partial(_run, "feedforward.feedforward_node", "FeedforwardNode")
 controller_node = partial(_run, "controller.controller_node")
 simulator_node = partial(_run, "simulator.simulator_node")
-trajectory_node = partial(_run, "trajectory_node")
-viewer_node = partial(_run, "viewer_node")
-marker_node = partial(_run, "marker_node")
-recorder_node = partial(_run, "recorder_node")
-monitor_node = partial(_run, "monitor_node")
+trajectory_node = partial(_run, "trajectory_node", "TrajectoryNode")
+viewer_node = partial(_run, "viewer_node", "ViewerNode")
+marker_node = partial(_run, "marker_node", "MarkerNode")
+recorder_node = partial(_run, "recorder_node", "RecorderNode")
+monitor_node = partial(_run, "monitor_node", "MonitorNode")
 composed_nodes = partial(_run, "runtime.composition")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ from robot_dynamics.nodes.observer_node import ObserverNode
 from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.marks import Mark, Marks
@@ -80,12 +78,3 @@ def _marker(mark: Mark, frame: str, stamp: Time) -> Marker:
     marker.pose.orientation.w = 1.0
     marker.points = [Point(x=x, y=y, z=z) for x, y, z in mark.points]
     return marker
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(MarkerNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

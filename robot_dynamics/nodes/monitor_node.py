@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -35,7 +34,6 @@ from robot_dynamics.nodes.runtime.online_model import (
     OnlineModel,
     check_model,
 )
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motion_limits import unit_of
@@ -298,12 +296,3 @@ class MonitorNode(RobotNode[MonitorParameters]):
             )
             found.append(Fault(Level.WARN, text))
         return found
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(MonitorNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

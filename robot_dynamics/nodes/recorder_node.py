@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -26,7 +25,6 @@ from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.recordings.mcap_writer import McapWriter
@@ -206,12 +204,3 @@ class RecorderNode(RobotNode[RecorderParameters]):
         for channel, effort in zip(self._causes, causes, strict=True):
             values = JointValues.of_efforts(self._states.joint_names, self._states.stamp, effort)
             self._file.write(channel, time.time_ns(), self._write_state(values))
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(RecorderNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

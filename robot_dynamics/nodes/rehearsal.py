@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,9 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import JointReader
-from robot_dynamics.nodes.ros.terminal import Terminal
+from robot_dynamics.nodes.ros.terminal import Terminal, joined
 from robot_dynamics.nodes.ros.topics import STATE_QOS
-from robot_dynamics.nodes.ros.transport import REACH, init_rclpy
+from robot_dynamics.nodes.ros.transport import REACH
 from robot_dynamics.nodes.runtime.composition import own_domain
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints
@@ -184,17 +184,7 @@ class Observer(Terminal):
         self.move(Waypoints(self._robot.joint_names, np.array([STOP_S]), here))
 
 
-@contextmanager
-def observer(robot: Robot) -> Iterator[Observer]:
+def observer(robot: Robot) -> AbstractContextManager[Observer]:
     """Join a ROS domain of this process, on this machine only."""
     os.environ.setdefault(REACH, "LOCALHOST")
-    context = Context()
-    init_rclpy(context=context, domain_id=own_domain())
-    try:
-        made = Observer(context, robot)
-        try:
-            yield made
-        finally:
-            made.close()
-    finally:
-        context.try_shutdown()
+    return joined(lambda context: Observer(context, robot), own_domain())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import cos, isfinite, nan
@@ -18,7 +17,6 @@ from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, followers_of, subscribers_of
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -353,12 +351,3 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         if followers:
             self._start_sending()
         return response
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(TrajectoryNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -20,7 +19,6 @@ from robot_dynamics.nodes.observer_node import SILENCE_S, ObserverNode
 from robot_dynamics.nodes.ros.messages import EXTERNAL_TOPIC, THRESHOLD_TOPIC, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
 from robot_dynamics.nodes.viewer_hand import MEASURED, HandRequests
 from robot_dynamics.nodes.viewer_requests import ViewerRequests
@@ -253,12 +251,3 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         payload, frame = self._load.payload or Inertia.zero(), tool_frame(self._shown)
         tau = self._dynamics.inverse(q, none, none, payload=payload, frame=frame)
         return Snapshot(monotonic() - self._began, q, none, none, tau, None, payload)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(ViewerNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

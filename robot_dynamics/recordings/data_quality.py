@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.identification.signals import (
     DISAGREEMENT,
     Signals,
@@ -180,8 +180,9 @@ def _in_degrees(lower: float, upper: float, recording: Recording, j: int) -> boo
 def _of_velocities(robot: Robot, recording: Recording, motion: Signals) -> Iterator[QualityWarning]:
     if recording.qd is None:
         return
-    q = CubicSpline(recording.time, recording.q)
-    measured = CubicSpline(recording.time, recording.qd)(motion.time)
+    splines = imported("scipy.interpolate")
+    q = splines.CubicSpline(recording.time, recording.q)
+    measured = splines.CubicSpline(recording.time, recording.qd)(motion.time)
     apart = disagreement(q(motion.time, 1), measured)
     moving = np.ptp(motion.q, axis=0) > still(robot)
     worst = int(np.argmax(np.where(moving, apart, 0.0)))

@@ -165,6 +165,9 @@ class LawController:
         limit: Largest effort, shape (n,), N m or N; by default that of the URDF.
         task: Of the modes in task space: its hand follows that of the desired motion.
 
+    Attributes:
+        tracking: The law.
+
     Raises:
         UnknownNameError: If there is no such mode.
     """
@@ -183,8 +186,8 @@ class LawController:
         check_known("mode", mode, "robot_dynamics.control", laws)
         rate = np.asarray(effort_rate, dtype=np.float64)
         settings = Settings(mode, effort_rate=rate, longest_cycle=period, fade=0.0)
-        self._tracking, self.period = Tracking(model, settings, limit, task), period
+        self.tracking, self.period = Tracking(model, settings, limit, task), period
 
     def __call__(self, _t: float, desired: State, measured: Measured) -> Array:
         """Return the efforts of this cycle, shape (n,)."""
-        return self._tracking.effort(desired, measured, self.period)
+        return self.tracking.effort(desired, measured, self.period)

@@ -15,7 +15,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.limits import Limited, saturate
 from robot_dynamics.dynamics.compiled_robot import robot_digest
-from robot_dynamics.errors import ArgumentError, BackendError
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.plant import Plant
@@ -133,9 +133,4 @@ _LIMIT = Stage(
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:
     """Return a `CompiledPlant` if possible, else a `Plant`; arguments as of `Plant`."""
-    if robot.dof > MOST_JOINTS:
-        return Plant(robot, q, **options)
-    try:
-        return CompiledPlant(robot, q, **options)
-    except BackendError:
-        return Plant(robot, q, **options)
+    return (Plant if robot.dof > MOST_JOINTS else CompiledPlant)(robot, q, **options)

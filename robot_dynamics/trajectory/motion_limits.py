@@ -63,10 +63,12 @@ class Violation:
         return abs(self.value / self.limit) if self.limit else np.inf
 
     def __str__(self) -> str:
-        remedy = "stay within the joint range" if self.quantity == "position" else "slow it down"
+        ranges = self.quantity == "position"  # the other limits are those of a size
+        remedy = "stay within the joint range" if ranges else "slow it down"
+        limit = self.limit if ranges else abs(self.limit)
         return (
             f"trajectory: joint '{self.joint}' needs {self.quantity} {self.value:.4g} {self.unit} "
-            f"at {self.time:.3f} s, beyond its limit of {self.limit:.4g} {self.unit}; {remedy}"
+            f"at {self.time:.3f} s, beyond its limit of {limit:.4g} {self.unit}; {remedy}"
         )
 
 

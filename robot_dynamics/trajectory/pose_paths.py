@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import CubicHermiteSpline, CubicSpline, PchipInterpolator
-from scipy.spatial.transform import Rotation, RotationSpline
 
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array, numbers
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import CsvRow, read_csv
 from robot_dynamics.spatial import Pose
@@ -53,6 +52,7 @@ def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE
     times = _times(duration, rate)
     u = times / times[-1]
     s = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+    Rotation = _rotation()
     first = Rotation.from_matrix(start.rotation)
     turn = (Rotation.from_matrix(end.rotation) * first.inv()).as_rotvec()
     rotations = Rotation.from_rotvec(s[:, None] * turn) * first
@@ -88,7 +88,7 @@ def circle(
     if length == 0.0:
         raise ArgumentError("axis has no length; give the direction of the axis of the circle")
     psi = circle_law(times, (float(times[-1]) / 3.0,) * 3).angle
-    turns = Rotation.from_rotvec(psi[:, None] * direction / length)
+    turns = _rotation().from_rotvec(psi[:, None] * direction / length)
     positions = point + turns.apply(start.translation - point)
     rotations = turns.as_matrix() @ start.rotation
     if not turning:
@@ -122,18 +122,19 @@ def pose_spline(
     R, p = numbers("rotations", rotations, (m, 3, 3)), numbers("positions", positions, (m, 3))
     # Both splines are smooth in the index of the pose; its growth in time is at rest at the ends
     index = np.arange(m, dtype=np.float64)
-    growth = CubicSpline(at, index, bc_type="clamped")
+    splines = imported("scipy.interpolate")
+    growth = splines.CubicSpline(at, index, bc_type="clamped")
     fine = _times(float(at[-1]), rate)
     s = growth(fine)
     if np.any(np.diff(s) < 0.0):  # for very unequal intervals, a monotone spline
-        slopes = PchipInterpolator(at, index)(at, 1)
+        slopes = splines.PchipInterpolator(at, index)(at, 1)
         slopes[[0, -1]] = 0.0
-        s = CubicHermiteSpline(at, index, slopes)(fine)
+        s = splines.CubicHermiteSpline(at, index, slopes)(fine)
     s = np.clip(s, 0.0, m - 1.0)
-    turning = RotationSpline(index, Rotation.from_matrix(R))
+    turning = imported("scipy.spatial.transform").RotationSpline(index, _rotation().from_matrix(R))
     if np.abs(p).max() > FARTHEST_M:
         raise ArgumentError(f"positions: {np.abs(p).max():.3g} m is out of reach; give them in m")
-    return PosePath(fine, turning(s).as_matrix(), CubicSpline(index, p)(s))
+    return PosePath(fine, turning(s).as_matrix(), splines.CubicSpline(index, p)(s))
 
 
 def read_poses(path: str | Path) -> PosePath:
@@ -161,7 +162,7 @@ def read_poses(path: str | Path) -> PosePath:
     turned = np.column_stack([column[name] for name in turn])
     if turn == QUATERNION and np.any(np.linalg.norm(turned, axis=1) == 0.0):
         raise TrajectoryError(f"{path}: a quaternion is zero; give one of length 1")
-    rotations = Rotation.from_quat(turned) if turn == QUATERNION else _from_rpy(turned)
+    rotations = _rotation().from_quat(turned) if turn == QUATERNION else _from_rpy(turned)
     positions = np.column_stack([column[name] for name in POSITION])
     return PosePath(column["time"], rotations.as_matrix(), positions)
 
@@ -172,8 +173,12 @@ def pose_of(numbers_of_pose: npt.ArrayLike) -> Pose:
     return Pose(_from_rpy(six[3:]).as_matrix(), six[:3])
 
 
-def _from_rpy(angles: Array) -> Rotation:
-    return Rotation.from_euler("xyz", angles)
+def _rotation() -> Any:
+    return imported("scipy.spatial.transform").Rotation
+
+
+def _from_rpy(angles: Array) -> Any:
+    return _rotation().from_euler("xyz", angles)
 
 
 def _row(path: str | Path, row: CsvRow, length: int) -> list[float]:

@@ -19,7 +19,6 @@ namespace
 
 constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
 constexpr auto DIAGNOSTICS_PERIOD = std::chrono::seconds(1);
-constexpr auto REPEAT_AFTER = std::chrono::seconds(10);
 constexpr double SLOWEST_RATE = 50.0;  // Hz, for which there are default gains
 constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
@@ -197,6 +196,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     model().fingerprint, joined(joint_names(model())).c_str(),
     get_node()->get_parameter("mode").as_string().c_str(),
     words_for_load(model(), present_.load).c_str());
+  log_notice("");
   return CallbackReturn::SUCCESS;
 }
 
@@ -530,6 +530,13 @@ void ModelController::put(Configured && found, bool load_alone)
   }
 }
 
+void ModelController::log_notice(const std::string & before)
+{
+  if (present_.notice != before && !present_.notice.empty()) {
+    RCLCPP_WARN(get_node()->get_logger(), "%s", present_.notice.c_str());
+  }
+}
+
 void ModelController::put_load()
 {
   const double * load = present_.load.data();
@@ -579,11 +586,13 @@ void ModelController::apply(const Parameters & changed)
       }
     }
     const auto before = static_cast<std::size_t>(present_.settings[mode_at_]);
+    const std::string notice = present_.notice;
     put(configured(lookup({})), !others);
     const auto after = static_cast<std::size_t>(present_.settings[mode_at_]);
     if (after != before) {
       RCLCPP_INFO(logger, "mode '%s', before '%s'", model().modes[after], model().modes[before]);
     }
+    log_notice(notice);
     if (loads) {
       RCLCPP_INFO(logger, "%s", words_for_load(model(), present_.load).c_str());
     }
@@ -602,13 +611,10 @@ const Snapshot & ModelController::latest()
   return latest_;
 }
 
-void ModelController::refuse(const char * topic, const std::string & line)
+void ModelController::refuse(const std::string & line)
 {
   ++refused_;
-  const auto now = std::chrono::steady_clock::now();
-  const auto last = warned_at_.find(topic);
-  if (last == warned_at_.end() || now - last->second > REPEAT_AFTER) {
-    warned_at_[topic] = now;
+  if (reasons_.is_due(line, std::chrono::steady_clock::now())) {
     RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
   }
 }
@@ -630,7 +636,7 @@ void ModelController::on_reference(const sensor_msgs::msg::JointState & msg)
        {"came_tau", found.data() + 2 * n_},
        {"came_has_tau", &found.back()}});
   } catch (const Refusal & error) {
-    refuse("reference", std::string("reference refused: ") + error.what());
+    refuse(std::string("reference refused: ") + error.what());
   }
 }
 
@@ -655,7 +661,7 @@ void ModelController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
       throw Refusal(result.reason);
     }
   } catch (const Refusal & error) {
-    refuse("payload", std::string("payload refused: ") + error.what());
+    refuse(std::string("payload refused: ") + error.what());
   }
 }
 
@@ -676,12 +682,16 @@ void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
       check_load(found.load, "");
       present_.load = found.load;
       put_load();
+      const std::string line = words_for_load(model(), present_.load);
+      if (reasons_.is_due(line, std::chrono::steady_clock::now())) {  // a stream, at most
+        RCLCPP_INFO(get_node()->get_logger(), "%s", line.c_str());
+      }
     } catch (...) {
       gravity_ = before;
       throw;
     }
   } catch (const Refusal & error) {
-    refuse("gravity", std::string("gravity refused: ") + error.what());
+    refuse(std::string("gravity refused: ") + error.what());
   }
 }
 
@@ -715,7 +725,7 @@ void ModelController::on_hand(const char * topic, const std::function<void(const
       line = std::string(topic) + " is ignored: " + error.what();
     }
   }
-  refuse(topic, line);
+  refuse(line);
 }
 
 void ModelController::check_load(const std::vector<double> & load, const std::string & subject)
@@ -788,7 +798,7 @@ bool ModelController::has_one_publisher(const char * topic)
     std::sort(names.begin(), names.end());
     contested_[topic] = std::string(topic) + " is published by " + joined(names, " and ") +
                         ": the hand follows none of them until one is left";
-    warned_at_[topic] = std::chrono::steady_clock::now();
+    (void)reasons_.is_due(contested_[topic], std::chrono::steady_clock::now());
     RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
   }
   return false;
@@ -865,6 +875,8 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   std::string line = words_for_status(now) + (stopped ? ": " + reason_of_stop(now) : "");
   if (stopped || status == "paused") {
     line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
+  } else if (status == "resumed") {
+    line += "; " + distance_of_reference(now) + ": send a motion that begins at the arm";
   } else if (status == "silent") {
     line +=
       "; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
@@ -951,6 +963,7 @@ void ModelController::publish_diagnostics()
     const std::lock_guard<std::mutex> lock(mutex_);
     snapshot = latest_;
     facts.load = words_for_load(model(), present_.load);
+    facts.by_matrix = present_.settings[offset_of(model().settings, "coupled")] > 0.5;
   }
   diagnostic_msgs::msg::DiagnosticArray msg;
   msg.header.stamp = get_node()->now();

@@ -25,6 +25,7 @@
 #include "model_library.hpp"
 #include "parameter_values.hpp"
 #include "rclcpp/rclcpp.hpp"
+#include "reasons.hpp"
 #include "report.hpp"
 #include "std_srvs/srv/trigger.hpp"
 
@@ -100,7 +101,8 @@ private:
   void check_wrench(const Vector6 & wrench);
   bool has_one_publisher(const char * topic);
   std::string why_ignored(const char * topic);
-  void refuse(const char * topic, const std::string & line);
+  void refuse(const std::string & line);
+  void log_notice(const std::string & before);
   void report();
   void log(const Snapshot & before, const Snapshot & now);
   void log_hand(const Snapshot & before, const Snapshot & now);
@@ -148,7 +150,7 @@ private:
   std::vector<double> last_effort_;  // left on deactivation
   std::uint32_t refused_ = 0;
   std::atomic<bool> filling_{false};  // parameters are set by this controller itself
-  std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
+  Reasons reasons_;  // logged of late
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
   bool feels_ = true;  // a wrench is measured, where force feedback needs one
   std::chrono::steady_clock::time_point diagnosed_at_;

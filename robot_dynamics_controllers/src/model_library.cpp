@@ -225,4 +225,12 @@ void throw_refusal(
   throw Refusal((subject.empty() ? "" : subject + ": ") + line);
 }
 
+std::string notice(const Model & model, const std::vector<double> & result)
+{
+  const auto number = static_cast<std::size_t>(result[offset_of(model.refusal, "noticed")]);
+  const robot_dynamics_cause & noticed = model.refusals[number];
+  const double joint = result[offset_of(model.refusal, "noticed_joint")];
+  return number == 0 ? "" : sentence(model, noticed, joint, 0.0, 0.0, noticed.remedy);
+}
+
 }  // namespace robot_dynamics_controllers

@@ -64,6 +64,9 @@ std::string sentence(
   const Model & model, const robot_dynamics_cause & cause, double joint, double value, double limit,
   const std::string & remedy);
 
+/// Return the sentence about what a check accepts but notices; empty for none.
+std::string notice(const Model & model, const std::vector<double> & result);
+
 /// Throw Refusal with the sentence of the result of a check, unless that is empty.
 void throw_refusal(
   const Model & model, const std::vector<double> & result, const std::string & subject = "");

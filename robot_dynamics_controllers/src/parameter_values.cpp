@@ -179,6 +179,7 @@ Configured ParameterValues::configured(
   model_.configure(
     given.data(), found.settings.data(), found.load.data(), found.effective.data(), refusal.data());
   throw_refusal(model_, refusal);
+  found.notice = notice(model_, refusal);
   return found;
 }
 

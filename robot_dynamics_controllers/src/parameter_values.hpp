@@ -32,6 +32,7 @@ struct Configured
   std::vector<double> settings;
   std::vector<double> load;  // payload, gravity, wrench
   std::vector<double> effective;
+  std::string notice;  // of parameters that are accepted; empty for none
 };
 
 /// The parameters of one model.

@@ -19,6 +19,7 @@
 #include "messages.hpp"
 #include "model_check.hpp"
 #include "model_library.hpp"
+#include "reasons.hpp"
 #include "refusal.hpp"
 
 namespace robot_dynamics_controllers
@@ -228,6 +229,28 @@ TEST(Exchange, passes_the_latest_numbers_once)
   EXPECT_EQ(taken[0], 3.0);
   EXPECT_EQ(taken[1], 4.0);
   EXPECT_EQ(exchange.take(), nullptr);
+}
+
+TEST(Reasons, silence_no_other_and_repeat_after_a_while)
+{
+  Reasons reasons;
+  const Reasons::Time begin{};
+  EXPECT_TRUE(reasons.is_due("payload refused: weighs 3000 kg", begin));
+  EXPECT_FALSE(reasons.is_due("payload refused: weighs 2.5e+03 kg", begin));
+  EXPECT_TRUE(reasons.is_due("payload refused: joint_1 would need 30 N m", begin));
+  EXPECT_TRUE(reasons.is_due("payload refused: joint_2 would need 30 N m", begin));
+  EXPECT_FALSE(reasons.is_due("payload refused: weighs -1 kg", begin + std::chrono::seconds(9)));
+  EXPECT_TRUE(reasons.is_due("payload refused: weighs 4 kg", begin + std::chrono::seconds(11)));
+}
+
+TEST(Reasons, are_cut_short_in_a_storm)
+{
+  Reasons reasons;
+  int logged = 0;
+  for (int i = 0; i < 1000; ++i) {
+    logged += reasons.is_due("joint_" + std::to_string(i) + " is unknown", {}) ? 1 : 0;
+  }
+  EXPECT_EQ(logged, 64);
 }
 
 }  // namespace

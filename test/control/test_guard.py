@@ -151,6 +151,63 @@ def test_a_joint_whose_states_freeze_in_motion_is_told(model):
     assert line == f"{begin} {kept[1]:.3g} rad/s"
 
 
+def test_an_arm_that_brakes_held_meanwhile_is_believed_again(model):
+    """Its last velocities before the brakes are of motion, those under them zero."""
+    bench = moving(model)
+    q, qd = bench.plant.q.copy(), bench.plant.qd.copy()
+    bench.fail(0.5, lambda *_: (q, qd))
+    assert int(bench.controller.field("flaw")[0]) == Flaw.STUCK
+    bench.plant.reset(q)
+    bench.fail(3.0, lambda *_: (q, 0.0 * qd))
+    assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
+    assert bench.controller.status not in (Status.BLIND, Status.SILENT)
+
+
+def test_a_simulation_whose_clock_stands_still_is_not_stuck(model):
+    bench = moving(model)
+    kept, begun = (bench.plant.q.copy(), bench.plant.qd.copy()), bench.now - STEP
+    for _ in range(500):
+        bench.controller.set_state(Measured(*kept), bench.now, at=begun, delay=0.0)
+        bench.controller.update(bench.now)
+        bench.now += STEP
+        assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
+
+
+def test_a_joint_that_friction_held_when_its_states_froze_is_told_within_a_tenth_of_a_second(model):
+    bench = moving(model)
+    q, qd = bench.plant.q[0], 1e-3  # noise; by itself it explains 5 mrad after five seconds
+
+    def frozen(_, own_q, own_qd):
+        own_q[0], own_qd[0] = q, qd
+        return own_q, own_qd
+
+    # The jump of the velocity is refused at first; then the position stands
+    assert np.all(bench.fail(0.1, frozen) < SAFE)
+    assert int(bench.controller.field("flaw")[0]) == Flaw.STUCK
+
+
+def test_a_joint_that_rests_with_a_velocity_of_zero_is_believed(model):
+    bench = Faulty(model).run(READY)
+    bench.fail(1.0, lambda _, q, qd: (Q0.copy(), 0.0 * qd))
+    assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
+    assert bench.statuses[-1] is not Status.BLIND
+
+
+def test_states_later_than_half_of_their_timeout_count_as_none(model):
+    bench = moving(model)
+    past = []
+
+    def late(_, *own):
+        past.append(own)
+        back = round(0.06 / STEP)
+        return past[-1 - back] if len(past) > back else None
+
+    assert np.all(bench.fail(0.3, late, at=lambda now: now - 0.06) < SAFE)
+    assert bench.statuses[-1] is Status.BLIND
+    bench.fail(0.3, lambda _, *own: own)
+    assert bench.statuses[-1] is Status.RESUMED
+
+
 def test_velocities_of_zero_from_an_arm_that_moves_are_told(model):
     bench = moving(model)
     bench.fail(0.5, lambda _, q, qd: (q, 0.0 * qd))

@@ -225,7 +225,7 @@ def test_a_payload_that_the_joints_cannot_hold_where_the_arm_is_is_refused(load,
     reach = 0.3 + 0.3 * rotation_from_rpy((0.3, 0.7, -0.4))[0, 2]
     elbow = -9.81 * (1.0 * 0.15 + 60.0 * reach)
     assert str(refused.value) == (
-        f"joint 'elbow' would need {elbow:.4g} N m here, beyond its limit of -15 N m; "
+        f"joint 'elbow' would need {elbow:.4g} N m here, beyond its limit of 15 N m; "
         "give a lighter load, or move to another pose first"
     )
     straight_up = [-np.pi / 2, 0.0]

@@ -5,12 +5,12 @@ import pytest
 
 from arms import planar_two_link
 from oracles import THOROUGH
+from python_kernel import compile_python
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.algorithms.base_parameters import base_parameters
 from robot_dynamics.compiler.graph.operations import RECIPROCAL
 from robot_dynamics.compiler.graph.polynomial import squares_joined
 from robot_dynamics.compiler.graph.trace import operation_count
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 from robot_dynamics.dynamics.symbolic_parameters import MASSLESS, PARAMETER_SETS, symbolic_program
 from robot_dynamics.dynamics.variant import Variant

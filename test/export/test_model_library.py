@@ -198,6 +198,25 @@ def test_own_gains_end_feedback_by_the_mass_matrix(library):
     assert fields["coupled"][0] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("factor", "told"), [(1.0005, False), (1.01, True)], ids=["printed digits", "another gain"]
+)
+def test_one_own_gain_ends_feedback_by_the_mass_matrix_and_is_told_with_its_joint(
+    parts, library, factor, told
+):
+    rate = 100.0
+    usual = library.configured(rate=rate)
+    assert library.notice(usual["refusal"]) is None
+    couples = library.views("settings", usual["settings"])["coupled"][0]
+    p = library.views("parameters", usual["effective"])["gains.p"].copy()
+    p[0] *= factor
+    found = library.configured(rate=rate, gains__p=p)
+    coupled = library.views("settings", found["settings"])["coupled"][0]
+    assert coupled == (0.0 if told else couples)
+    assert library.refusal(found["refusal"]) is None
+    assert library.notice(found["refusal"]) == (("own_gains", 0) if told and couples else None)
+
+
 def test_a_soft_margin_makes_a_spring_that_reaches_the_effort_limit_at_the_stop(parts, library):
     settings = library.configured(limits__soft_margin=0.1)["settings"]
     fields, limits = library.views("settings", settings), parts.robot.limits

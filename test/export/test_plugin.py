@@ -96,6 +96,20 @@ def test_parameters_show_the_values_in_use(load):
     assert yaml.safe_load(gravity) == [0.0, 0.0, -9.81]
 
 
+def test_gains_of_one_joint_are_warned_of_where_they_end_feedback_by_the_mass_matrix(load):
+    def lines(**parameters):
+        log = load(**parameters)[1]
+        return [x.split("]: ")[1] for x in log if "mass matrix" in x and "[WARN]" in x]
+
+    assert lines() == []
+    (p,) = load(values=[f"gains.{HOSTILE[1]}.p"])[0].splitlines()[-1:]
+    assert lines(gains={HOSTILE[1]: {"p": float(f"{float(p):.4g}")}}) == []
+    assert lines(gains={HOSTILE[1]: {"p": 0.9 * float(p)}}) == [
+        f"gains.{HOSTILE[1]} are set, so feedback of every joint is by gains.<joint>.p and d, and "
+        "no longer by the mass matrix; set p and d of all joints, or of none"
+    ]
+
+
 def test_another_robot_is_refused_by_one_line(load):
     out, log = load(hostile_urdf().replace('<mass value="2"', '<mass value="12"', 1))
     assert out.splitlines()[0] == "unconfigured"

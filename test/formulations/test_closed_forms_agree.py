@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import characteristic_examples, example_robot, examples, pin_model, relative_error
+from python_kernel import compile_python
 from robot_dynamics.algorithms import base_axes, composite_body
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.formulations import (
     dalembert,
     lagrange,

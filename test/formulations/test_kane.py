@@ -6,8 +6,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 from oracles import pin_model, relative_error
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics as by_name

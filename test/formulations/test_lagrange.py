@@ -9,10 +9,11 @@ from hypothesis import given
 
 from arms import NUMBERS, planar_two_link
 from oracles import distinct_examples, example_id, example_robot
+from python_kernel import compile_python
 from robot_dynamics.algorithms import energy
 from robot_dynamics.algorithms.base_axes import base_axes
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python, python_source
+from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.robot.transforms import merge_fixed

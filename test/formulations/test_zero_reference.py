@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from numpy.testing import assert_allclose, assert_array_equal
 
 from oracles import pin_model, relative_error
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.formulations.zero_reference import (

@@ -16,10 +16,10 @@ from oracles import (
     relative_error,
     with_exact_right_angles,
 )
+from python_kernel import compile_python
 from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.formulations import forward_dynamics as by_any_route

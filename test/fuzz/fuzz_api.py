@@ -14,6 +14,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "helpers"), str(Path(__file__).p
 
 from bounded import REFUSED, bounded, main
 
+from python_kernel import compile_python
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Inertia
@@ -53,7 +54,7 @@ def arms():
     """Robots, compiled, and interpreted."""
     puma = read_urdf(find_robot("puma_gupta"))
     robots = [read_urdf(find_robot("planar_2r")), puma.subchain(puma.links[0].name, "link_3")]
-    return [(Dynamics(robot), Dynamics(robot, backend="python")) for robot in robots]
+    return [(Dynamics(robot), Dynamics(robot, backend=compile_python)) for robot in robots]
 
 
 def thing(rng, n):

@@ -10,10 +10,16 @@ import pytest
 FOLDER = Path(__file__).parent
 
 
-NEEDS = {"fuzz_viewer_socket.py": "viser", "fuzz_topics.py": "rclpy"}
+NEEDS = {"fuzz_viewer_socket.py": "viser", "fuzz_topics.py": "rclpy", "fuzz_states.py": "rclpy"}
 """Modules that a script needs instead of pinocchio."""
 
-SLOW = {"fuzz_names.py", "fuzz_files.py", "fuzz_topics.py", "fuzz_viewer_socket.py"}
+SLOW = {
+    "fuzz_names.py",
+    "fuzz_files.py",
+    "fuzz_topics.py",
+    "fuzz_states.py",
+    "fuzz_viewer_socket.py",
+}
 """Scripts that start slowly, or of which one trial takes long."""
 
 

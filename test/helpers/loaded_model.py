@@ -103,10 +103,15 @@ class LoadedModel:
 
     def refusal(self, vector):
         """Refusal as name, joint, value and limit; None without one."""
-        number, joint, value, limit = vector
+        number, joint, value, limit, *_ = vector
         if not number:
             return None
         return self.model.refusals[int(number)].name.decode(), int(joint), value, limit
+
+    def notice(self, vector):
+        """What is accepted but noticed, as name and joint; None without one."""
+        number, joint = vector[-2:]
+        return (self.model.refusals[int(number)].name.decode(), int(joint)) if number else None
 
 
 def request_of(name, **options):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import characteristic_examples, example_robot, examples, pin_model
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import frame_jacobian, frame_motion, frame_pose, link_poses

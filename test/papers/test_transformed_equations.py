@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from arms import planar_two_link
 from oracles import pin_model
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import (
     ArgumentError,
     RobotError,

@@ -12,7 +12,6 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
-from robot_dynamics.cli.verbs.simulate import controller
 from robot_dynamics.cli.verbs.view import Recordings
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.kinematics.forward_kinematics import link_poses
@@ -24,7 +23,7 @@ from robot_dynamics.recordings.simulated_runs import (
     write_runs,
 )
 from robot_dynamics.robot import find_robot, urdf_text
-from robot_dynamics.simulation import Plant, simulate
+from robot_dynamics.simulation import LawController, Plant, simulate
 from robot_dynamics.trajectory import excitation, interpolate
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS
 from robot_dynamics.viewer.live_view import LiveView
@@ -53,7 +52,9 @@ def trajectory(robot):
 @pytest.fixture(scope="module")
 def log(robot, model, trajectory):
     plant = Plant(robot, step=1.0 / RATE)
-    return simulate(plant, controller(model, "feedforward"), trajectory, rate=RATE)
+    return simulate(
+        plant, LawController(model, "feedforward", period=1.0 / RATE), trajectory, rate=RATE
+    )
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from arms import renaud_6r
 from oracles import relative_error
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import operation_count, trace
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import augmented_body, newton_euler
 from robot_dynamics.reduction.augmented_body_columns import (

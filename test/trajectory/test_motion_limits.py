@@ -46,7 +46,7 @@ def test_too_high_a_speed_is_named_with_its_time(planar):
         check_limits(motion(-2.0, 0.0, 1.2), planar)
     assert str(refusal.value) == (
         "trajectory: joint 'shoulder' needs velocity -3.125 rad/s at 0.600 s, "
-        "beyond its limit of -3 rad/s; slow it down"
+        "beyond its limit of 3 rad/s; slow it down"
     )
 
 
@@ -59,7 +59,7 @@ def test_too_high_an_effort_is_named_with_its_time(planar):
     assert shoulder.value == pytest.approx(tau[worst])
     assert str(shoulder) == (
         f"trajectory: joint 'shoulder' needs effort {tau[worst]:.4g} N m at {0.005 * worst:.3f} s, "
-        f"beyond its limit of -20 N m; slow it down"
+        f"beyond its limit of 20 N m; slow it down"
     )
 
 

@@ -29,6 +29,7 @@ from robot_dynamics.cli.arguments import (
     new_recording,
     output_folder,
     positive,
+    ros_needed,
 )
 from robot_dynamics.cli.following import follow, progress_bar
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
 
 APPROACH_S = 0.3
 """Time from sending a motion to its first point, s."""
-
-
-class RosMissingError(RobotDynamicsError):
-    """There is no rclpy to run nodes with."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,19 +98,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the demonstration.
 
     Raises:
-        RosMissingError: If there is no rclpy.
+        RobotDynamicsError: If there is no rclpy.
     """
-    try:
+    with ros_needed():
         from robot_dynamics.nodes.ros.transport import REACH  # noqa: PLC0415
         from robot_dynamics.nodes.runtime.composition import (  # noqa: PLC0415
             composed,
             domain_of_user,
             own_domain,
         )
-    except ImportError as error:
-        raise RosMissingError(
-            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
-        ) from None
 
     console = wide_console(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"

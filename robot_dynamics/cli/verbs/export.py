@@ -46,8 +46,12 @@ from robot_dynamics.control.task_space import CONSISTENT, IMPEDANCE, PROJECTORS
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.controllers_package import NAME, package_files
-from robot_dynamics.export.library_compiler import compile_library
-from robot_dynamics.export.model_library import ModelRequest, model_source, payload_frame
+from robot_dynamics.export.model_library import (
+    ModelRequest,
+    model_source,
+    payload_frame,
+    write_library,
+)
 from robot_dynamics.export.package_folder import write_folder
 from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
@@ -181,12 +185,11 @@ def _model(arguments: argparse.Namespace) -> int:
         _command(arguments),
     )
     say(f"writing the kernels of {robot.name}")
-    source, output = model_source(request), arguments.output
+    output = arguments.output
     if arguments.source:
-        write_whole(output, source)
+        write_whole(output, model_source(request).whole())
     else:
-        say(f"compiling {output}")
-        compile_library(source, output)
+        write_library(request, output)
     carried = f"payloads at '{endpoint}'" if endpoint else "no payloads"
     hand = f", hand '{request.hand}'" if request.hand else ", no modes in task space"
     file = parameter_file(arguments.robot, arguments.parameters)

@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from subprocess import Popen
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, percentage, positive
+from robot_dynamics.cli.arguments import add_robot, load_robot, percentage, positive, ros_needed
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.subprocesses import node_subprocess
@@ -69,13 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ArgumentError("--faults takes 1 or more, --seed 0 or more")
     if arguments.faults is not None:
         return sweep_faults(arguments)
-    try:
+    with ros_needed():
         from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
         from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
-        ) from None
     console = wide_console(stderr=arguments.json)
     robot = load_robot(arguments.robot)
     waypoints = read_trajectory(arguments.motion, robot.joint_names)

@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import load_robot, number_list, positive, take_negative_lists
+from robot_dynamics.cli.arguments import (
+    load_robot,
+    number_list,
+    positive,
+    ros_needed,
+    take_negative_lists,
+)
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.numbers import number_from
@@ -82,12 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotDynamicsError: If there is no rclpy, or no such node.
     """
-    try:
+    with ros_needed():
         from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
-        ) from None
     if arguments.action == "nudge":
         return _nudge(arguments)
     goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None

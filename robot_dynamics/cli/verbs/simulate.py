@@ -39,16 +39,7 @@ from robot_dynamics.cli.recordings import (
     read_motion_file,
 )
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
-from robot_dynamics.control import (
-    MODES,
-    Friction,
-    Measured,
-    Model,
-    Reference,
-    effort_limits,
-    gains_for,
-    saturate,
-)
+from robot_dynamics.control import Friction, Measured, Model, gains_for
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
@@ -121,8 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
     progress = Console(stderr=True)
     modes = track(CONTROL, "following the motion", console=progress, transient=True,
                   disable=not progress.is_terminal)  # fmt: skip
+    rate = arguments.rate
     logs = {
-        mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
+        mode: simulate(plant, LawController(model, mode, period=1.0 / rate), motion, rate=rate)
         for mode in modes
     }
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
@@ -168,10 +160,15 @@ def _on_moving_base(arguments: argparse.Namespace, robot: Robot, motion: Traject
     base = read_base_motion(arguments.base_motion)
     model, plant = _arm(arguments, robot, base)
 
-    def aware(t: float, desired: State, measured: Measured) -> Array:
-        return controller(replace(model, base=base(t)), "feedforward")(t, desired, measured)
+    period = 1.0 / arguments.rate
+    informed = LawController(replace(model, base=base(0.0)), "feedforward", period=period)
 
-    laws = {"base as an input": aware, "base unknown": controller(model, "feedforward")}
+    def aware(t: float, desired: State, measured: Measured) -> Array:
+        informed.tracking.model = replace(model, base=base(t))
+        return informed(t, desired, measured)
+
+    unaware = LawController(model, "feedforward", period=period)
+    laws: dict[str, Controller] = {"base as an input": aware, "base unknown": unaware}
     errors = {
         name: simulate(plant, law, motion, rate=arguments.rate).rms_error
         for name, law in laws.items()
@@ -243,20 +240,3 @@ def _motion(arguments: argparse.Namespace, robot: Robot) -> Trajectory:
             f"{arguments.motion}: lasts {given.duration:g} s; give at most {LONGEST_S:g} s"
         )
     return interpolate(given.ordered(robot.joint_names))
-
-
-def controller(model: Model, mode: str) -> Controller:
-    """Return a control law about the desired motion, within the effort limits.
-
-    Args:
-        model: The law's model of the robot.
-        mode: One of `control.MODES`.
-    """
-    law, limit = MODES[mode].effort, effort_limits(model.dynamics.robot)
-
-    def command(_t: float, desired: State, measured: Measured) -> Array:
-        model.follow(desired.q)
-        reference = Reference(desired.q, desired.qd, model.feedforward(*desired))
-        return saturate(law(model, reference, measured), limit).tau
-
-    return command

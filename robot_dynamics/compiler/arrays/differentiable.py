@@ -30,7 +30,7 @@ class CompiledEquations:
         trace: Callable[[], Program],
         key: str | None,
         use_cache: bool,
-        backend: str | Backend,
+        backend: Backend | None,
     ) -> None:
         self._trace = trace
         self._key = key

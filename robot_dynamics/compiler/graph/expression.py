@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -208,17 +209,20 @@ class Graph:
         self.zero = self.constant(0.0)
         self.one = self.constant(1.0)
 
-    def node(self, op: str, *args: Expression, value: Any = None) -> Expression:
+    def node(self, op: str, *args: Expression) -> Expression:
         """Return the node of an operation without folding."""
-        key = (op, value, *[a.index for a in args])
+        key = (op, *map(_INDEX, args))
         found = self._table.get(key)
-        return found if found is not None else self._insert(key, op, args, value)
+        if found is None:  # as `_insert`, which a call would make slower
+            self._count = index = self._count + 1
+            found = self._table[key] = Expression(self, index, op, args, None)
+        return found
 
     def input(self, name: str, position: int) -> Expression:
         """Entry `position` (flat, row by row) of the input `name`."""
         key = (INPUT, name, position)
         found = self._table.get(key)
-        return found if found is not None else self._insert(key, INPUT, (), (name, position))
+        return found if found is not None else self._insert(key, INPUT, (name, position))
 
     def constant(self, value: float) -> Expression:
         """A number; a negative one is the negation of its magnitude.
@@ -233,7 +237,7 @@ class Graph:
             raise ArgumentError(f"a constant of the equations is {value}; it must be finite")
         key = (CONSTANT, value)
         found = self._table.get(key)
-        return found if found is not None else self._insert(key, CONSTANT, (), value + 0.0)
+        return found if found is not None else self._insert(key, CONSTANT, value + 0.0)
 
     def lift(self, value: Any) -> Expression | None:
         """Return the node of a number, or None if the value is neither a number nor a node."""
@@ -249,12 +253,13 @@ class Graph:
         """Drop the table, so that unused nodes are freed."""
         self._table = {}
 
-    def _insert(
-        self, key: tuple[Any, ...], op: str, args: tuple[Expression, ...], value: Any
-    ) -> Expression:
+    def _insert(self, key: tuple[Any, ...], op: str, value: Any) -> Expression:
         self._count += 1
-        made = self._table[key] = Expression(self, self._count, op, args, value)
+        made = self._table[key] = Expression(self, self._count, op, (), value)
         return made
+
+
+_INDEX = attrgetter("index")
 
 
 def constant_value(x: Expression) -> float | None:

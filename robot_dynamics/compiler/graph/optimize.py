@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.compiler.graph.expression import Expression, add, multiply, negate
-from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, SUBTRACT
+from robot_dynamics.compiler.graph.operations import ADD, CONSTANT, MULTIPLY, SUBTRACT
 from robot_dynamics.compiler.graph.trace import (
     Program,
     Rewritten,
@@ -25,12 +25,14 @@ from robot_dynamics.compiler.graph.trace import (
     rebuilt,
     rewrite,
     use_counts,
+    without_collection,
 )
 from robot_dynamics.compiler.operation_count import OperationCount
 
 Pass = Callable[[Program], Program]
 
 
+@without_collection
 def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
     """Run graph passes in order and keep each result that saves operations.
 
@@ -49,6 +51,35 @@ def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
         if _cost(after) < _cost(before) or (_cost(after) == _cost(before) and traded):
             program = candidate
     return program
+
+
+ROUND_OFF = 4e-15
+"""Relative difference of two numbers that came about in two ways."""
+
+EXACT = (0.5, 1.0, 2.0)
+"""Numbers next to which another one stands for a reason."""
+
+
+def join_numbers(program: Program) -> Program:
+    """Let numbers that differ by round-off be one.
+
+    Robots of the same joints with other masses then have the same equations but for the numbers.
+    """
+    found = dict.fromkeys(node.value for node in program.nodes if node.op == CONSTANT)
+    order = {value: k for k, value in enumerate(found)}
+    groups: list[list[float]] = []
+    for value in sorted(found):
+        if groups and value - groups[-1][-1] <= ROUND_OFF * value:
+            groups[-1].append(value)
+        else:
+            groups.append([value])
+    numbers = {
+        value: min(group, key=order.__getitem__)
+        for group in groups
+        if len(group) > 1 and not set(group) & set(EXACT)
+        for value in group
+    }
+    return rewrite(program, rebuilt, numbers) if numbers else program
 
 
 def factor_sums(program: Program) -> Program:

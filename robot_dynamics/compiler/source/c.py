@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from textwrap import wrap
+from typing import NamedTuple
 
 from robot_dynamics.compiler.graph.operations import (
     ABS,
@@ -38,7 +39,6 @@ def c_source(
     scalar: str = "double",
     header: Mapping[str, str] | None = None,
     defaults: Mapping[str, Mapping[str, float]] | None = None,
-    static: bool = False,
 ) -> str:
     """Write a program as one C99 file with one function.
 
@@ -53,36 +53,81 @@ def c_source(
         header: More lines for the comment at the top, by key: robot, formulation, units.
         defaults: Values of inputs, by remark on each number. They become constants, and a second
             function, named with "_default", that takes the other inputs alone.
-        static: Keep the function to its file.
 
     Raises:
         ArgumentError: If `scalar` is neither.
     """
     syntax, program = _syntax(scalar), _named(program, scalar)
+    body, count = _body(program, scalar, syntax)
+    size = f"{count} intermediate values of type {scalar}; no heap, no state"
+    functions = [_function(program, scalar, body)]
+    given = {n: v for n, v in (defaults or {}).items() if n in program.inputs}
+    if given:
+        functions.append(_default_function(program, scalar, syntax, given))
+    head = _comment(program, {**(header or {}), "memory": size})
+    macros = macros_of(scalar)
+    return f"{head}\n#include <math.h>\n\n{macros}\n" + "\n".join(functions)
+
+
+def macros_of(scalar: str = SCALARS[0]) -> str:
+    """Return the macros of sines and cosines that code calls."""
+    f = "f" if scalar == "float" else ""
+    return f"""#ifndef ROBOT_DYNAMICS_SIN{f.upper()}
+#define ROBOT_DYNAMICS_SIN{f.upper()}(x) sin{f}(x)
+#define ROBOT_DYNAMICS_COS{f.upper()}(x) cos{f}(x)
+#endif
+"""
+
+
+class Tabulated(NamedTuple):
+    """A function in C whose numbers are in a table.
+
+    Args:
+        head: Its declaration, without a semicolon.
+        code: Its definition. Robots that differ in numbers alone have the same.
+        table: Declaration of the table, without a semicolon.
+        numbers: The numbers in it.
+    """
+
+    head: str
+    code: str
+    table: str
+    numbers: tuple[float, ...]
+
+
+PLAIN = (0.0, 0.5, 1.0, 2.0)
+"""Numbers that stay in the code: with them a compiler makes branches of decisions."""
+
+
+def tabulated(program: Program) -> Tabulated:
+    """Write a program as a function in C whose numbers are in a table."""
+    index: dict[float, int] = {}
+
+    def constant(value: float) -> str:
+        if value in PLAIN:
+            return _literal(value, "")
+        return f"number[{index.setdefault(value, len(index))}]"
+
+    body, _ = _body(program, "double", replace(_syntax("double"), constant=constant))
+    head, name = prototype(program), f"{program.name}_numbers"
+    code = "\n".join([f"#define number {name}", head, "{", *(f"    {line}" for line in body), "}",
+                      "#undef number\n"])  # fmt: skip
+    return Tabulated(head, code, f"const double {name}[{max(len(index), 1)}]", tuple(index))
+
+
+def _body(program: Program, scalar: str, syntax: Syntax) -> tuple[list[str], int]:
+    """Return the lines of the function of a program, and the number of its intermediate values."""
     text = straight_line(program, syntax)
     body = [f"const {scalar} {name} = {value};" for name, value in text.terms]
     for name, values in text.outputs.items():
         body += [f"{name}[{i}] = {value};" for i, value in enumerate(values)]
     unused = set(program.inputs) - {node.value[0] for node in program.nodes if node.op == INPUT}
-    body = [f"(void){name};" for name in program.inputs if name in unused] + body
-    size = f"{len(text.terms)} intermediate values of type {scalar}; no heap, no state"
-    f = "F" if scalar == "float" else ""
-    macros = f"""#ifndef ROBOT_DYNAMICS_SIN{f}
-#define ROBOT_DYNAMICS_SIN{f}(x) sin{f.lower()}(x)
-#define ROBOT_DYNAMICS_COS{f}(x) cos{f.lower()}(x)
-#endif
-"""
-    functions = [_function(program, scalar, body, "static " if static else "")]
-    given = {n: v for n, v in (defaults or {}).items() if n in program.inputs}
-    if given:
-        functions.append(_default_function(program, scalar, syntax, given))
-    head = _comment(program, {**(header or {}), "memory": size})
-    return f"{head}\n#include <math.h>\n\n{macros}\n" + "\n".join(functions)
+    return [f"(void){name};" for name in program.inputs if name in unused] + body, len(text.terms)
 
 
-def _function(program: Program, scalar: str, body: Iterable[str], storage: str = "") -> str:
+def _function(program: Program, scalar: str, body: Iterable[str]) -> str:
     lines = "\n".join(f"    {line}" for line in body)
-    head = f"{storage}{prototype(program, scalar)}"
+    head = prototype(program, scalar)
     return f"{head};\n\n{head}\n{{\n{lines}\n}}\n"
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import null_space
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
 
@@ -118,6 +118,7 @@ class FourierSeries:
             raise ArgumentError(f"{harmonics} harmonics cannot start at rest; give 3 or more")
         self.bounds, self.duration = bounds, duration
         self.k = np.arange(1, harmonics + 1)
+        null_space = imported("scipy.linalg").null_space
         self.a = null_space(self.k[None, :].astype(float))
         self.b = null_space(self.k[None, :].astype(float) ** 2)
         self.n, self.each = len(bounds.lower), self.a.shape[1] + self.b.shape[1]

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, numbers
@@ -71,7 +70,9 @@ class Hulls:
             if len(points) < FEWEST:
                 continue
             frame = tree.frame(name)
-            corners = points[ConvexHull(points, qhull_options="QJ").vertices]
+            corners = points[
+                imported("scipy.spatial").ConvexHull(points, qhull_options="QJ").vertices
+            ]
             corners = corners @ frame.pose.rotation.T + frame.pose.translation
             listed = coal.StdVec_Vec3s()
             listed.extend(list(corners))

@@ -89,7 +89,7 @@ class ClosedFormKernel:
         given: int | None,
         structure: ClosedForm,
         cache: bool,
-        backend: str | Backend,
+        backend: Backend | None,
     ) -> None:
         self.chain, self.given = chain, given
         self._equations: Any = structure.equations

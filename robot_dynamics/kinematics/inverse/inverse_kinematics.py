@@ -69,7 +69,7 @@ class InverseKinematics:
             axes="frame" for a tool that may turn about its z axis.
         axes: Axes of the directions: those of the "root" link, or of the "frame" at the pose.
         cache: Keep the compiled equations on disk.
-        backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function like them.
+        backend: As of `compile_program`.
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
@@ -98,7 +98,7 @@ class InverseKinematics:
         selection: Directions = DIRECTIONS,
         axes: str = "root",
         cache: bool = True,
-        backend: str | Backend = "auto",
+        backend: Backend | None = None,
     ) -> None:
         self.frame = only_tip(robot) if frame is None else frame
         self._chain = AxisChain.of(robot, self.frame)

@@ -78,7 +78,7 @@ class NumericSolver:
         self,
         chain: AxisChain,
         cache: bool,
-        backend: str | Backend,
+        backend: Backend | None,
         selection: Selection = ALL,
     ) -> None:
         self.chain, self._cache, self._backend = chain, cache, backend

@@ -49,7 +49,14 @@ from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.hand_control import HandControl
 from robot_dynamics.nodes.ros.cdr import DirectReader
 from robot_dynamics.nodes.ros.diagnostics import Fault
-from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
+from robot_dynamics.nodes.ros.joint_values import (
+    ACTUATORS,
+    ALL,
+    Efforts,
+    JointValues,
+    order_label,
+    run_of,
+)
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     EXTERNAL_TOPIC,
@@ -100,7 +107,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         arm: The model with its loads.
         hand: Control of the hand.
         tuning: Feedback that fits the sampling of the states.
-        output: Names of the commands in their order, and the actuators if they are commanded.
+        output: Names of the commands in their order, the actuators if they are commanded, and the
+            label of commands.
         saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: Number of cycles with a command.
         refusal: Reason for which references are not followed; empty if they are.
@@ -266,8 +274,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _pose(self) -> Trajectory | None:
         """Return a motion that rests where the arm is; None before its states come."""
-        names, q = self.robot.joint_names, self.states.position.copy()
-        return Trajectory.hold(names, q) if self.states.complete else None
+        if not self.states.complete:  # first: until then positions are NaN
+            return None
+        return Trajectory.hold(self.robot.joint_names, self.states.position.copy())
 
     def _check_effort_limits(self, robot: Robot) -> None:
         limits = zip(robot.joint_names, effort_limits(robot), strict=True)
@@ -291,11 +300,13 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.base = self.tuning.model(self.arm.base)
         self.output = output
 
-    def _output_of(self, robot: Robot) -> tuple[tuple[str, ...], Actuators | None]:
-        """Return the names in a command in order, and the actuators if these are commanded."""
+    def _output_of(self, robot: Robot) -> tuple[tuple[str, ...], Actuators | None, str]:
+        """Return the `output` of a robot."""
         joints = tuple(robot.joint_names[i] for i in self._order)
         actuators = actuators_of(self.parameters, robot, joints, self._description.source)
-        return joints if actuators is None else actuators.names, actuators
+        if actuators is None:
+            return joints, None, order_label(joints)
+        return actuators.names, actuators, order_label(actuators.names, ACTUATORS)
 
     # -- the fast work ----------------------------------------------------------------------
 
@@ -323,11 +334,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self.report.log(status)
             self.report.remind(now)
             return False
-        actuators = self.output[1]
+        _, actuators, label = self.output
         efforts = command.tau if self._places is ALL else command.tau[self._places]
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
-        self.command.publish(efforts)
+        self.command.publish(Efforts(label, efforts))
         self.saturated += command.cut
         self.cycles += 1
         report = self.report

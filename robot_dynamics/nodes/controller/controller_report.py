@@ -14,9 +14,11 @@ from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.status import SENTENCES, Cause
+from robot_dynamics.control.supervision import LATEST
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
+from robot_dynamics.nodes.runtime.model_agreement import ModelComparison
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class ControllerReport:
         self._leaders: list[str] = []
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         self._announced: str | None = None
+        self._models = ModelComparison(node, node.arm)
         self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
         self._warn_of_unlimited_joints()
@@ -215,8 +218,10 @@ class ControllerReport:
             return f"; {_list(missing)} missing in joint_states"
         controller = self._node.controller
         flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
+        late = float(controller.field("late_by")[0])
         if not flaw:
-            return ""
+            timeout = self._node.parameters.state_timeout
+            return f"; they come {late:.2g} s later than usual" if late > LATEST * timeout else ""
         robot = self._node.robot
         units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
         value = float(controller.field("flaw_value")[0])
@@ -299,6 +304,8 @@ class ControllerReport:
             found.append(Fault(Level.WARN, f"{_list(self._leaders)} publish reference"))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
+        if self._models.difference:
+            found.append(Fault(Level.WARN, self._models.difference))
         if node.refusal:
             found.append(Fault(Level.ERROR, f"references are not followed: {node.refusal}"))
         elif node.tuning.lowered:

@@ -18,6 +18,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.ros.diagnostics import one_line
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.robot.kinematic_tree import Joint
@@ -248,13 +249,21 @@ class GoalServer:
 def serve_goals(
     node: FeedforwardNode, tolerances: DefaultTolerances, rate: float
 ) -> GoalServer | None:
-    """Return the server of a node's goals, or None if control_msgs is not installed."""
+    """Return the server of a node's goals, or None if control_msgs is missing or unusable."""
+    without = "no action follow_joint_trajectory: control_msgs"
     try:
         from control_msgs.action import FollowJointTrajectory  # noqa: PLC0415
-    except ImportError:
-        node.get_logger().debug("no action follow_joint_trajectory: control_msgs is not installed")
+
+        return GoalServer(node, FollowJointTrajectory, tolerances, rate)
+    except Exception as error:  # of its Python modules, its libraries, or rclpy
+        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("control_msgs"):
+            node.get_logger().debug(f"{without} is not installed")
+        else:
+            node.get_logger().warning(
+                f"{without} cannot be used ({one_line(repr(error))}); install the control_msgs of "
+                "this ROS distribution"
+            )
         return None
-    return GoalServer(node, FollowJointTrajectory, tolerances, rate)
 
 
 class ResultServer(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it is absent

@@ -7,14 +7,14 @@ trajectory it holds the measured position.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import monotonic
 
 import numpy as np
-import scipy.interpolate  # noqa: F401  # takes 0.5 s; imported before the first motion
+import scipy.interpolate  # takes 0.5 s; imported before the first motion
+import scipy.spatial.transform  # noqa: F401
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
 from rclpy.subscription import Subscription
@@ -28,23 +28,23 @@ from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.feedforward.believed_states import BelievedStates
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, WrenchInput
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
 from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
-from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
+from robot_dynamics.nodes.ros.joint_values import Efforts, JointValues, order_label, run_of
 from robot_dynamics.nodes.ros.messages import (
     ANSWER_TOPIC,
     nanoseconds,
     time_msg,
     waypoints_from_msg,
 )
-from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
+from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
@@ -58,7 +58,7 @@ JOINT_STATES_OVERDUE_S = 2.0
 IDLE_STATES_PERIOD_S = 0.05
 """Period of reading the states while no goal is active, s."""
 
-STRAYED = 0.01
+STRAYED = 0.004
 """Distance of the arm from a reference that it does not follow at which the reference comes to it,
 rad or m."""
 
@@ -79,7 +79,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.arm = OnlineModel(self, model, self._motion_ahead, FrictionInput(self))
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
-        self._states = StateReader(robot, ("position",), self.parameters.velocity_filter)
+        self._states = BelievedStates(robot, self.parameters.velocity_filter)
         self._measurements = 0
         continuous = continuous_joints(robot)
         self._continuous = continuous if continuous.any() else None
@@ -95,6 +95,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         )
         self._answers = self.create_publisher(KeyValue, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
+        self._order_label = order_label([robot.joint_names[i] for i in self._order])
         self._with_effort = EffortTrajectories(
             self, self._desired.efforts_of, self._present_motion, self._now
         )
@@ -102,6 +103,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_refusals = ReferenceRefusals(self)
+        ModelAnnouncement(self, self.arm)
         self._wrench = WrenchInput(self, self.arm, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
@@ -194,7 +196,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         tau = rows[2]
         self._reference.publish(JointValues(self.robot.joint_names, stamp, rows))
         if self._effort.subscriber_count:
-            self._effort.publish(tau[self._places])
+            self._effort.publish(Efforts(self._order_label, tau[self._places]))
         if reads_states:
             self._read_states_at = steady + IDLE_STATES_PERIOD_S
         if self.goals.active is not None:
@@ -202,7 +204,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             if reads_states:  # else the states may be old
                 self._judge(follower, now, state, tau)
         elif self._holds_with_effort and not self._handover.pending:
-            self._with_effort.join(follower, self._states.position, now)
+            self._with_effort.join(follower, self._states.q, now)
 
     def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:
         if jump > 0.0:
@@ -224,21 +226,21 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             return
         moving = follower.moving(now)
         self.goals.end(Verdict.INVALID_GOAL, why)
-        follower.go_to(self._states.position.copy(), now)
+        follower.go_to(self._states.q.copy(), now)
         self._handover.forget()
         if moving:
             self.get_logger().warning(f"motion cancelled: {why}")
 
     def _come_to_arm(self, follower: Follower, now: float) -> None:
         """Keep the reference where the arm is, or it would move an arm that follows it again."""
-        q = self._states.position
+        q = self._states.q
         error = position_error(follower.sample(now).q, q, self._continuous)
         if self._states.complete and np.abs(error).max() > STRAYED:
             follower.go_to(q.copy(), now)
 
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""
-        q, qd = self._states.position.copy(), self._states.velocity.copy()
+        q, qd = self._states.q.copy(), self._states.velocity.copy()
         error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
@@ -253,7 +255,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             return None
         self._follower = Follower(
             self.robot.joint_names,
-            self._states.position,
+            self._states.q,
             continuous=self._continuous,
             blend=self.parameters.blend,
             within=(self.robot.limits.lower, self.robot.limits.upper),
@@ -439,12 +441,3 @@ def compile_kernels(model: Model) -> None:
     """Compile the kernels that the loop and trajectories need."""
     for shape in ((3, model.dynamics.robot.dof), (3, 1, model.dynamics.robot.dof)):
         model.feedforward(*np.zeros(shape))
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(FeedforwardNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues, Sender
+from robot_dynamics.nodes.ros.joint_values import FIELDS, Efforts, JointValues, Sender
 from robot_dynamics.nodes.ros.messages import JointReader
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
@@ -46,11 +46,11 @@ MOST_LAYOUTS = 64
 
 
 class Layout:
-    """Layout of messages with known texts and lengths and any numbers.
+    """Layout of messages with known texts, integers and lengths, and any numbers.
 
     Args:
         stamped: Whether the message begins with a stamp, of any value.
-        texts: The strings and sequences of strings that follow.
+        head: The strings, sequences of strings and unsigned integers that follow.
         given: Which of the sequences of float64 that follow are given; the others are empty.
         length: Length of those that are given.
 
@@ -62,7 +62,7 @@ class Layout:
     def __init__(
         self,
         stamped: bool,
-        texts: Sequence[str | tuple[str, ...]],
+        head: Sequence[str | tuple[str, ...] | int],
         given: Sequence[bool],
         length: int,
     ) -> None:
@@ -74,21 +74,24 @@ class Layout:
             mask.extend(padding + bytes([known]) * len(value))
             return len(data) - len(value)
 
-        def put_length(value: int) -> None:
+        def put_integer(value: int) -> None:
             put(struct.pack("<I", value), 4)
 
         if stamped:
             put(bytes(STAMP.size), 4, known=0)
-        for text in texts:
-            if isinstance(text, tuple):
-                put_length(len(text))
-            for each in text if isinstance(text, tuple) else (text,):
-                encoded = each.encode() + b"\x00"
-                put_length(len(encoded))
+        for field in head:
+            if isinstance(field, int):
+                put_integer(field)
+                continue
+            if isinstance(field, tuple):
+                put_integer(len(field))
+            for text in field if isinstance(field, tuple) else (field,):
+                encoded = text.encode() + b"\x00"
+                put_integer(len(encoded))
                 put(encoded, 1)
         self.first = 0
         for count in (length if each else 0 for each in given):
-            put_length(count)
+            put_integer(count)
             if count:  # an empty sequence is not aligned
                 start = put(bytes(DOUBLE * count), DOUBLE, known=0)
                 self.first = self.first or start
@@ -98,7 +101,7 @@ class Layout:
         self._known, self._mask = (int.from_bytes(x, "little") for x in (data, mask))
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a message has these texts and lengths; more bytes may follow."""
+        """Return whether a message has this head and these lengths; more bytes may follow."""
         size = len(self.blank)
         return (
             len(data) >= size and int.from_bytes(data[:size], "little") & self._mask == self._known
@@ -119,9 +122,10 @@ def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id
     return Layout(True, (frame_id, names), given, len(names))
 
 
-def efforts_layout(count: int) -> Layout:
-    """Return the layout of a std_msgs/Float64MultiArray without dimensions."""
-    return Layout(False, ((), ()), [True], count)  # no dimensions, and an offset of zero
+def efforts_layout(count: int, label: str = "") -> Layout:
+    """Return the layout of a std_msgs/Float64MultiArray, with a dimension if it has a label."""
+    dimensions = (1, label, count, count) if label else (0,)
+    return Layout(False, (*dimensions, 0), [True], count)  # the last one is data_offset
 
 
 @cache
@@ -248,7 +252,7 @@ class DirectReader(JointReader):
 
 
 class EffortsReader:
-    """Reads the bytes of std_msgs/Float64MultiArray; only its numbers count.
+    """Reads the bytes of std_msgs/Float64MultiArray: its numbers, and the label of its dimension.
 
     Args:
         topic: Name of the topic, for messages of errors.
@@ -256,19 +260,21 @@ class EffortsReader:
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
-        self._layout = efforts_layout(0)
+        self._layout, self._label = efforts_layout(0), ""
 
-    def __call__(self, data: bytes) -> Array:
-        """Return the numbers of one message, shape (n,).
+    def __call__(self, data: bytes) -> Efforts:
+        """Return the efforts of one message.
 
         Raises:
             ArgumentError: If these are not the bytes of such a message.
         """
         if self._layout.fits(data):
-            return self._layout.rows(data).reshape(-1)
+            return Efforts(self._label, self._layout.rows(data).reshape(-1))
         msg = deserialized(self._topic, data, Float64MultiArray)
-        self._layout = efforts_layout(len(msg.data))
-        return np.array(msg.data)
+        dimensions = msg.layout.dim
+        self._label = dimensions[0].label if len(dimensions) == 1 else ""
+        self._layout = efforts_layout(len(msg.data), self._label)
+        return Efforts(self._label, np.array(msg.data))
 
 
 READERS: Mapping[type, Callable[[str], Callable[[bytes], Any]]] = {
@@ -300,14 +306,16 @@ class EffortsWriter:
     """Writes std_msgs/Float64MultiArray."""
 
     def __init__(self) -> None:
-        self._count, self._head = -1, b""
+        self._like, self._head = (-1, ""), b""
 
-    def __call__(self, efforts: Array) -> bytes:
+    def __call__(self, efforts: Efforts) -> bytes:
         """Return the bytes of one message."""
-        if len(efforts) != self._count:
-            blank = efforts_layout(len(efforts)).blank
-            self._count, self._head = len(efforts), blank[: len(blank) - efforts.nbytes]
-        return self._head + efforts.tobytes()
+        label, values = efforts
+        like = len(values), label
+        if like != self._like:
+            blank = efforts_layout(*like).blank
+            self._like, self._head = like, blank[: len(blank) - values.nbytes]
+        return self._head + values.tobytes()
 
 
 WRITERS: Mapping[type, Callable[[], Callable[[Any], bytes]]] = {

@@ -5,6 +5,7 @@ Reports are made beside the loop from its counters, so that the loop never waits
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
@@ -105,8 +106,12 @@ _NUMBER = re.compile(r"(?<!\w)[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 """A number by itself, not one in a name such as joint_1."""
 
 
+MOST_FAULTS = 64
+"""Most faults of one topic to remember."""
+
+
 class ThrottledLog:
-    """Logs each fault once, and again when it changes or after `REPEAT_AFTER_S`.
+    """Logs each fault once, and again after `REPEAT_AFTER_S`; one fault silences no other.
 
     Faults that differ only in numbers count as the same.
 
@@ -119,31 +124,36 @@ class ThrottledLog:
 
     def __init__(self, log: Callable[[str], object]) -> None:
         self._log = log
-        self._last: dict[str, tuple[str, float]] = {}
+        self._last: dict[str, str] = {}
+        self._logged: dict[str, dict[str, tuple[float, int]]] = {}  # time, and repetitions since
         self._recent: dict[str, list[float]] = {}
-        self._suppressed: dict[str, tuple[int, int]] = {}  # repetitions, and other faults
+        self._others: dict[str, int] = {}  # faults that were too many to log
         self.count: dict[str, int] = {}
 
     def last(self, topic: str) -> str:
-        """Return the last logged fault of a topic; empty if there was none."""
-        return self._last.get(topic, ("", 0.0))[0]
+        """Return the last fault of a topic; empty if there was none."""
+        return self._last.get(topic, "")
 
     def warn(self, topic: str, fault: object) -> None:
-        """Log a fault of a topic unless it repeats the last one."""
+        """Log a fault of a topic unless it was logged of late."""
         text, now = one_line(fault), monotonic()
         self.count[topic] = self.count.get(topic, 0) + 1
-        last, logged_at = self._last.get(topic, ("", 0.0))
-        is_last = _kind(text) == _kind(last)
+        self._last[topic] = text
+        logged, kind = self._logged.setdefault(topic, {}), _kind(text)
+        at, again = logged.get(kind, (-math.inf, 0))
         recent = [t for t in self._recent.get(topic, []) if now - t < 1.0]
-        again, others = self._suppressed.get(topic, (0, 0))
-        if (is_last and now - logged_at < REPEAT_AFTER_S) or len(recent) >= MAX_LINES_PER_S:
-            self._suppressed[topic] = (again + is_last, others + (not is_last))
+        if now - at < REPEAT_AFTER_S or (kind in logged and len(recent) >= MAX_LINES_PER_S):
+            logged[kind] = (at, again + 1)
             return
-        self._last[topic] = (text, now)
+        if len(recent) >= MAX_LINES_PER_S:
+            self._others[topic] = self._others.get(topic, 0) + 1
+            return
+        logged.pop(kind, None)  # the longest ago stands first
+        logged[kind] = (now, 0)
+        if len(logged) > MOST_FAULTS:
+            del logged[next(iter(logged))]
         self._recent[topic] = [*recent, now]
-        self._suppressed.pop(topic, None)
-        if not is_last:
-            again, others = 0, again + others
+        others = self._others.pop(topic, 0)
         suppressed = [f"{again} more since the last such line"] if again else []
         suppressed += [f"{others} other faults not shown"] if others else []
         self._log(text + (f" ({', '.join(suppressed)})" if suppressed else ""))

@@ -44,6 +44,32 @@ class JointValues(NamedTuple):
         return cls(names, stamp, rows, FIELDS[:2])
 
 
+JOINTS, ACTUATORS = "joints", "actuators"
+"""Kinds of the entries of a command."""
+
+
+def order_label(names: Sequence[str], kind: str = JOINTS) -> str:
+    """Return the label of a command that names its entries in order, such as "joints: a, b"."""
+    return f"{kind}: {', '.join(names)}"
+
+
+class Efforts(NamedTuple):
+    """One std_msgs/Float64MultiArray of efforts.
+
+    Args:
+        label: Label of its only dimension; empty if the message has none.
+        values: The efforts, shape (n,).
+    """
+
+    label: str
+    values: Array
+
+    @property
+    def named(self) -> bool:
+        """Return whether the label names the entries; see `order_label`."""
+        return self.label.startswith((f"{JOINTS}: ", f"{ACTUATORS}: "))
+
+
 Places = Array | slice
 """Indices of the entries of a message, or of their targets."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeVar
@@ -15,7 +15,6 @@ from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import (
     GetParameters,
     ListParameters,
-    SetParameters,
     SetParametersAtomically,
 )
 from rclpy.context import Context
@@ -188,12 +187,7 @@ class Terminal:
         """Set parameters atomically; return the refusal, empty if there is none."""
         request = SetParametersAtomically.Request(
             parameters=[
-                Parameter(
-                    name,
-                    value=list(value)
-                    if isinstance(value, Iterable) and not isinstance(value, str)
-                    else value,
-                ).to_parameter_msg()
+                Parameter(name, value=value).to_parameter_msg()
                 for name, value in zip(names, values, strict=True)
             ]
         )
@@ -235,11 +229,8 @@ class Terminal:
         Raises:
             RobotDynamicsError: If there is no such node, or it refuses the value.
         """
-        parameter = Parameter(name, value=value).to_parameter_msg()
-        request = SetParameters.Request(parameters=[parameter])
-        result = self._call(SetParameters, f"{node}/set_parameters", request).results[0]
-        if not result.successful:
-            raise ArgumentError(f"{node}: {result.reason}")
+        if refusal := self._set_all(node, [name], [value]):
+            raise ArgumentError(f"{node}: {refusal}")
 
     def get(self, node: str, name: str) -> object:
         """Return the value of a parameter of a node.

@@ -105,7 +105,7 @@ class LoopSubscriber:
 
 
 class LoopPublisher:
-    """Publishes `JointValues`, or efforts of shape (n,), from the loop of a node.
+    """Publishes `JointValues` or `Efforts` from the loop of a node.
 
     Args:
         publisher: Publisher of a message type in `WRITERS`.

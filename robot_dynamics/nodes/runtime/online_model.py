@@ -249,6 +249,22 @@ class OnlineModel:
         """Return load and scale of friction, for diagnostics."""
         return {**self.load.describe(), **({} if self._scale is None else self._scale.values())}
 
+    def terms(self) -> Mapping[str, str]:
+        """Return gravity and payload by their settings, for comparison with another node."""
+        parameters, load = self._node.parameters, self.load.describe()
+        gravity = load["gravity"]
+        if not parameters.compensate_gravity:
+            gravity = "none, as compensate_gravity is false"
+        elif parameters.base_motion != "none":
+            gravity = f"that of a base moved by {parameters.base_motion}"
+        elif parameters.gravity_from_imu:
+            gravity = "that of the topic imu"
+        payload, frame = load["payload"], self.load.endpoint
+        mass = payload.split(" at ")[0]
+        # Places in different frames cannot be compared as words
+        placed = {} if payload == "none" else {f"payload in {frame}": payload}
+        return {"gravity": gravity, "mass of the payload": mass, **placed}
+
     def forget(self) -> None:
         """Return to the friction of the model, before the loop begins."""
         if self._scale is not None:

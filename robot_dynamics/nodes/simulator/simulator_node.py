@@ -2,7 +2,7 @@
 
 Until the first command, and whenever commands stop, brakes hold the joints.
 
-Commands are efforts in the order of `joints`.
+Commands are efforts in the order of `joints`; one that names another order moves nothing.
 
 A wrench on the topic `wrench`, which the tool exerts on its surroundings, acts back on the joints.
 
@@ -33,7 +33,7 @@ from robot_dynamics.errors import RobotDynamicsError, SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.joint_values import Efforts, JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad, imu_msg
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, time_msg
 from robot_dynamics.nodes.ros.topics import (
@@ -313,13 +313,20 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     # -- commands, in the loop's thread -------------------------------------------------------
 
-    def _on_command(self, efforts: Array) -> None:
+    def _on_command(self, command: Efforts) -> None:
         """Store a command; in lockstep it moves the robot by one cycle."""
+        commands = self._commands
+        first = commands.at is None
         try:
-            self._commands.read(efforts, monotonic())
+            commands.read(command, monotonic())
         except RobotDynamicsError as error:
             self.throttled_log.warn(COMMAND_TOPIC, error)
             return
+        if first and not commands.named:
+            self.get_logger().info(
+                f"{COMMAND_TOPIC} names no joints; its efforts are taken in the order of this "
+                f"node: {', '.join(commands.names)}"
+            )
         if self.parameters.lockstep and not self._paused:
             self._swap()
             self.actuation = Actuation.COMMANDED

@@ -7,7 +7,7 @@ other steps read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -24,6 +24,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Run,
     Step,
     When,
+    nested,
 )
 
 _NEW = "new_"
@@ -77,7 +78,7 @@ def fused(
         kept: Arrays that are read after the loop.
     """
     rows = _rows(items)
-    needed = set(kept).union(*(_read(row) for row in _flat(rows)))
+    needed = set(kept).union(*(_read(row) for row in nested(rows)))
     return tuple(_built(row, sizes, needed) for row in rows)
 
 
@@ -95,13 +96,6 @@ def _rows(items: Iterable[Item]) -> list[Any]:
 def _with_rows(step: Any) -> Any:
     nests = isinstance(step, (When, Repeat))
     return replace(step, body=tuple(_rows(step.body))) if nests else step
-
-
-def _flat(rows: Sequence[Any]) -> Iterator[Any]:
-    for row in rows:
-        yield row
-        if isinstance(row, (When, Repeat)):
-            yield from _flat(row.body)
 
 
 def _read(row: Any) -> Collection[str]:

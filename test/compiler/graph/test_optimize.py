@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from programs import chain, everything_program, inverse_program, random_inputs
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.optimize import (
     PASSES,
     factor_sums,
@@ -15,7 +16,6 @@ from robot_dynamics.compiler.graph.optimize import (
 )
 from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.operation_count import OperationCount
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds
 

@@ -23,10 +23,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
 
 from programs import chain, everything_program, inverse_program
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.entry.native_entry import builtin_function
 from robot_dynamics.compiler.native.native_kernel import _Batch, compile_native
-from robot_dynamics.compiler.source.python import compile_python
 
 DECLINED = object()
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from programs import chain, everything_program, inverse_program, random_inputs
+from python_kernel import compile_python
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.native_kernel import NativeKernel, compile_native
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.robot import find_robot
 

@@ -16,9 +16,10 @@ from programs import (
     inverse_program,
     random_inputs,
 )
+from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.source.c import c_source, cpp_header
-from robot_dynamics.compiler.source.python import compile_python, python_source
+from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 from robot_dynamics.errors import ArgumentError, BackendError, ShapeError
 

@@ -6,6 +6,7 @@ The arm is this process: it is where the reference says, give or take an error o
 import re
 import sys
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -38,6 +39,30 @@ def test_without_control_msgs_there_is_no_action_and_no_fault(context, monkeypat
     node = rclpy.create_node("node", context=context)
     assert serve_goals(node, None, 20.0) is None
     node.destroy_node()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({}, "ImportError(\"cannot import name 'FollowJointTrajectory' from 'control_msgs.action'"),
+        ({"FollowJointTrajectory": type("FollowJointTrajectory", (), {})}, "AttributeError("),
+    ],
+    ids=["of another version", "without type support"],
+)
+def test_with_an_unusable_control_msgs_there_is_no_action_and_one_line(
+    context, monkeypatch, capfd, content, reason
+):
+    module = ModuleType("control_msgs.action")
+    vars(module).update(content)
+    monkeypatch.setitem(sys.modules, "control_msgs", ModuleType("control_msgs"))
+    monkeypatch.setitem(sys.modules, "control_msgs.action", module)
+    node = rclpy.create_node("node", context=context)
+    assert serve_goals(node, None, 20.0) is None
+    node.destroy_node()
+    lines = [line for line in capfd.readouterr().err.splitlines() if "control_msgs" in line]
+    (line,) = lines
+    assert f"no action follow_joint_trajectory: control_msgs cannot be used ({reason}" in line
+    assert line.endswith("; install the control_msgs of this ROS distribution")
 
 
 def test_default_tolerances_are_parameters_named_as_those_of_joint_trajectory_controller(context):

@@ -24,7 +24,7 @@ from robot_dynamics.nodes.ros.cdr import (
     JointStateWriter,
     efforts_layout,
 )
-from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.joint_values import FIELDS, Efforts, JointValues
 from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
 
 NAMES = st.lists(
@@ -152,24 +152,36 @@ def test_one_writer_writes_messages_of_different_shapes_by_turns(messages):
         assert said(deserialize_message(writer(values_of(msg)), JointState)) == said(msg)
 
 
-@given(st.lists(st.lists(NUMBER, max_size=9), min_size=1, max_size=3))
+def efforts_msg(label, efforts):
+    """The message of rclpy, with one dimension if there is a label."""
+    n = len(efforts)
+    dimensions = [MultiArrayDimension(label=label, size=n, stride=n)] if label else []
+    return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions), data=efforts)
+
+
+LABEL = st.sampled_from(["", "joints: a, b", "actuators: a, b", "Gelenke: Ärmel"])
+
+
+@given(st.lists(st.tuples(LABEL, st.lists(NUMBER, max_size=9)), min_size=1, max_size=3))
 def test_efforts_are_written_and_read_as_by_rclpy(messages):
     reader, writer = EffortsReader("effort_command"), EffortsWriter()
-    for efforts in messages * 2:
-        given = np.array(efforts, dtype=float)
-        data = writer(given)
+    for label, efforts in messages * 2:
+        given, msg = np.array(efforts, dtype=float), efforts_msg(label, efforts)
+        data, theirs = writer(Efforts(label, given)), serialize_message(msg)
+        assert deserialize_message(data, Float64MultiArray).layout == msg.layout
         assert deserialize_message(data, Float64MultiArray).data.tobytes() == given.tobytes()
-        theirs = serialize_message(Float64MultiArray(data=efforts))
-        assert reader(theirs).tobytes() == reader(data).tobytes() == given.tobytes()
-        assert theirs[:16] == data[:16] and theirs[20:] == data[20:]  # 4 bytes align
+        for read in (reader(theirs), reader(data), reader(theirs)):
+            assert (read.label, read.values.tobytes()) == (label, given.tobytes())
+        assert efforts_layout(len(given), label).fits(theirs)
 
 
-def test_efforts_with_dimensions_are_read_too():
-    layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=2, stride=2)])
-    msg = Float64MultiArray(layout=layout, data=[1.0, 2.0])
+def test_efforts_of_several_dimensions_have_no_label():
+    dimensions = [MultiArrayDimension(label=label, size=1, stride=1) for label in "ab"]
+    msg = Float64MultiArray(layout=MultiArrayLayout(dim=dimensions), data=[1.0, 2.0])
     reader = EffortsReader("effort_command")
     for _ in range(2):
-        np.testing.assert_array_equal(reader(serialize_message(msg)), [1.0, 2.0])
+        read = reader(serialize_message(msg))
+        assert (read.label, read.values.tolist()) == ("", [1.0, 2.0])
 
 
 def test_a_big_endian_message_goes_through_the_ordinary_one():
@@ -199,7 +211,9 @@ MESSAGE = JointState(
 
 
 def numbers_of(read):
-    return (read if isinstance(read, np.ndarray) else np.array(read.data)).tobytes()
+    if isinstance(read, Efforts):
+        return read.values.tobytes()
+    return np.array(read.data).tobytes()
 
 
 @given(st.data())
@@ -215,11 +229,11 @@ def test_bytes_that_were_cut_or_changed_are_read_as_by_rclpy_or_refused(data):
 @given(st.data())
 def test_efforts_that_were_cut_or_changed_are_read_as_by_rclpy_or_refused(data):
     reader = EffortsReader("effort_command")
-    whole = EffortsWriter()(np.array([1.0, 2.0, 3.0]))
+    whole = EffortsWriter()(Efforts(data.draw(LABEL), np.array([1.0, 2.0, 3.0])))
     reader(whole)
     changed = data.draw(mutations(whole))
     refused_or_equal(reader, changed, Float64MultiArray, numbers_of)
-    np.testing.assert_array_equal(reader(whole), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(reader(whole).values, [1.0, 2.0, 3.0])
 
 
 def mutations(whole):

@@ -47,12 +47,22 @@ def test_a_persistent_fault_is_logged_again_with_its_count(throttled_log, lines,
     assert lines == ["bad", "bad (4 more since the last such line)"]
 
 
-def test_another_fault_does_not_count_as_the_ones_before(throttled_log, lines):
+def test_a_fault_silences_no_other_one_and_each_counts_its_own(throttled_log, lines, clock):
     for _ in range(5):
         throttled_log.warn("joint_states", "first")
+        throttled_log.warn("joint_states", "second")
+    assert lines == ["first", "second"]
+    clock.now += REPEAT_AFTER_S
     throttled_log.warn("joint_states", "second")
     throttled_log.warn("joint_states", "third")
-    assert lines == ["first", "second (4 other faults not shown)", "third"]
+    assert lines[2:] == ["second (4 more since the last such line)", "third"]
+    assert throttled_log.last("joint_states") == "third"
+
+
+def test_the_last_fault_is_known_whether_it_was_logged_or_not(throttled_log):
+    for fault in ("first", "second", "first"):
+        throttled_log.warn("payload", fault)
+    assert throttled_log.last("payload") == "first"
 
 
 def test_after_a_storm_both_kinds_of_silent_faults_are_counted(throttled_log, lines, clock):

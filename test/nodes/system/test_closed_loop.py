@@ -201,6 +201,8 @@ def test_gains_are_parameters_by_joint_and_never_negative(arm, peer):
     assert default > 0.0
     assert peer.set_parameter("controller_node", "gains.joint_1.p", 1.1 * default).successful
     assert peer.get_parameter("controller_node", "gains.joint_1.p") == 1.1 * default
+    # Gains of single joints oscillate where a busy machine answers late
+    assert peer.set_parameter("controller_node", "gains.joint_1.p", default).successful
 
 
 def test_a_paused_robot_stands_still_and_goes_on(arm, peer, send):

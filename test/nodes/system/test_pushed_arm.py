@@ -135,3 +135,21 @@ def test_a_push_stops_the_arm_until_it_is_resumed(arm, hand, peer):
     assert np.abs(q - goal).max() > 0.02
     assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
     arm.goes_to(NAMES, START, 0.02)
+
+
+def test_an_arm_that_a_hand_led_stays_there_and_follows_the_next_motion(arm, hand, peer):
+    led = {"mode": "gravity_compensation", "collision.reaction": "report"}
+    assert peer.set_parameters("controller_node", led).successful
+    controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
+    began = arm.position()
+    hand.force = 0.1 * FORCE  # or it would fly off where a busy machine lets go late
+    # Beyond the limit of tracking errors, and with a speed that the hand leaves it
+    wait_for(lambda: np.abs(arm.position() - began).max() > 0.6, "an arm that is led")
+    hand.force = np.zeros(3)
+    assert peer.set_parameter("controller_node", "mode", "feedforward").successful
+    left = arm.position()
+    stood = arm.comes_to_rest(0.02)
+    assert np.abs(stood - left).max() < 0.4  # it is braked, not brought back
+    assert np.abs(stood - began).max() > 0.4
+    arm.goes_to(NAMES, START, 0.02)
+    assert "stopped" not in controller.log[before:]

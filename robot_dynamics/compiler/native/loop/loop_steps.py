@@ -7,7 +7,7 @@ cannot: repetition, delay lines, tables and random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,3 +110,11 @@ class Record:
 
 
 Step = Run | When | Repeat | Normals | Remember | Recall | LookUp | Record
+
+
+def nested(steps: Iterable[Any]) -> Iterator[Any]:
+    """Yield all steps, nested ones included."""
+    for step in steps:
+        yield step
+        if isinstance(step, (When, Repeat)):
+            yield from nested(step.body)

@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.ir import SimdType, module
-from robot_dynamics.compiler.native.loop.loop_steps import Record, Step
-from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
+from robot_dynamics.compiler.native.loop.loop_steps import Record, Step, nested
+from robot_dynamics.compiler.native.loop.writer import LoopWriter
 from robot_dynamics.compiler.native.parallel import run_blocks
 from robot_dynamics.foundation.arrays import Array
 
 _ALIGNMENT_BYTES = 64  # bytes, of a vector
+
+STEPS_TOGETHER = 1000
+"""Steps of blocks in one piece of work; Ctrl-C is handled between two pieces."""
 
 
 class NativeLoop:
@@ -125,18 +128,21 @@ class NativeLoop:
         depth = 1 << max(depth - 1, 0).bit_length()
         row = sum(self._recorded.values())
         kept = np.empty((blocks, steps, row, self.width)) if record else None
+        first, stride = _address(memory), memory.strides[0]
 
         def work(start: int, stop: int) -> int:
             rings = [_aligned((depth, size, self.width)) for size in self._rings]
+            places = [_address(ring) for ring in rings]
             for b in range(start, stop):
                 to = 0 if kept is None else _address(kept[b])
-                places = (_address(ring) for ring in rings)
-                self._run(_address(memory[b]), 0, steps, depth - 1, to, *places)
+                self._run(first + b * stride, 0, steps, depth - 1, to, *places)
                 if done is not None:
                     done(1)
             return stop - start
 
-        run_blocks(work, blocks, 1, threads)
+        # Each block begins with empty ring buffers
+        together = 1 if self._rings else max(1, STEPS_TOGETHER // max(steps, 1))
+        run_blocks(work, blocks, max(1, min(together, -(-blocks // threads))), threads)
         if kept is None:
             return {}
         rows = np.moveaxis(kept, 3, 1).reshape(blocks * self.width, steps, row)

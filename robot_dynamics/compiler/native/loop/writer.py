@@ -26,18 +26,11 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Run,
     Step,
     When,
+    nested,
 )
 from robot_dynamics.compiler.native.loop.normals import normal_values
 from robot_dynamics.compiler.native.program_ir import Values, emit_body
 from robot_dynamics.compiler.native.trigonometry import arctangent, exact_functions, sine_cosine
-
-
-def nested(steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield all steps, nested ones included."""
-    for step in steps:
-        yield step
-        if isinstance(step, (When, Repeat)):
-            yield from nested(step.body)
 
 
 def rings_of(steps: Iterable[Step]) -> dict[str, tuple[str, ...]]:
