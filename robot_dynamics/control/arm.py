@@ -184,7 +184,7 @@ class Arm(ByInverse):
         M: Array = self._evaluate("mass_matrix", q)
         return M + np.diag(self.drives.rotor)
 
-    def forward(self, q: Array, qd: Array, tau: Array, damping: Any = 0.0) -> Array:
+    def forward(self, q: Array, qd: Array, tau: Array, damping: Array | None = None) -> Array:
         """Return the accelerations by efforts without friction, shape (n,).
 
         Args:
@@ -193,7 +193,9 @@ class Arm(ByInverse):
             tau: Efforts, shape (n,).
             damping: Effort against each acceleration beside the inertia, shape (n,), kg m^2 or kg.
         """
-        M = self.mass_matrix(q) + np.diag(damping + 0.0 * qd)
+        M = self.mass_matrix(q)
+        if damping is not None:
+            M = M + np.diag(damping)
         L, inverse_D = composite_body.factorise(M, self.of.parents)
         return composite_body.solve(L, inverse_D, self.of.parents, tau - self.bias(q, qd))
 

@@ -141,6 +141,10 @@ _TABLE = (
               "reference at which the joints come to rest", "s", 1e-3, 3600.0),
     Parameter("state_timeout", "double", Settings.state_timeout, "Age of the last measured state "
               "at which feedback stops", "s", 1e-3, 3600.0),
+    Parameter("velocity_filter", "double", 0.0, "Cutoff frequency of the filter that estimates "
+              "velocities by positions where joint_states have none", "Hz", 0.0, 1000.0,
+              "0 to estimate none; lags by 1 / (pi velocity_filter), 0.01 s at 30 Hz", fixed=BOTH,
+              users=(NODES,)),
     Parameter("blind_time", "double", Settings.blind_time, "Time without measured states, after "
               "state_timeout, at which commands end", "s", 1e-3, 3600.0, "brakes that monitor the "
               "commands then close, and a controller of ros2_control reports an error"),

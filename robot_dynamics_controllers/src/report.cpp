@@ -113,11 +113,12 @@ std::string farewell(const Snapshot & snapshot, const std::vector<double> & last
   }
   const double joint = snapshot.number("moving_joint");
   const auto i = static_cast<std::size_t>(std::max(joint, 0.0));
-  const std::string moving = joint < 0.0 ? ""
-                                         : " although " + joint_name(snapshot.model(), i) +
-                                             " moves at " +
-                                             short_text(snapshot.number("moving_speed")) + " " +
-                                             unit(snapshot.model(), i, "velocity");
+  std::string moving;
+  if (joint >= 0.0) {
+    moving = " although " + joint_name(snapshot.model(), i) + " moves at " +
+             short_text(snapshot.number("moving_speed")) + " " +
+             unit(snapshot.model(), i, "velocity");
+  }
   return "deactivated" + moving + "; feedback ends, and the last command is [" + list(last_effort) +
          "] N m or N, which holds the arm at rest";
 }

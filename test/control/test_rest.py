@@ -13,7 +13,7 @@ PERIOD = 0.01
 LIMIT = np.array([100.0, np.inf])
 GRAVITY = np.array([20.0, 5.0])
 LONGEST_STOP_S = 3.0  # of controller_node
-SEEDS = 12
+SEEDS = 8
 
 
 def fed(motion, seconds=1.0, noise=0.0, period=PERIOD):

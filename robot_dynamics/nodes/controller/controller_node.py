@@ -63,6 +63,7 @@ from robot_dynamics.nodes.ros.messages import (
     THRESHOLD_TOPIC,
     StampCheck,
 )
+from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
@@ -137,7 +138,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             damping_ratio=parameters.damping_ratio,
         )
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
-        self.states = DirectReader("joint_states", names, ("position", "velocity"))
+        self.states = StateReader(self.robot, ("position", "velocity"), parameters.velocity_filter)
         self.arm = OnlineModel(self, self.tuning.model(model), self._pose, FrictionInput(self))
         self._collision = self.group(
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
@@ -174,6 +175,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
             + ("" if parameters.compensate_gravity else " as compensate_gravity is false")
             + "; waiting for joint_states"
         )
+        if self.states.estimates:
+            self.get_logger().info(self.states.estimates)
         if parameters.actuator_space:
             self.get_logger().info(
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
@@ -422,6 +425,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             return
         stamp = float(self.controller.field("stamp")[0]) if self._stamped else 0.0
         age = self._age_on_arrival(stamp, came)
+        age += self.states.lag  # velocities that are late destabilize the loop as states do
         self.tuning.feed(stamp or came, age, self._unmeasured)
         self._unmeasured, self._measured_at = 0, came
 

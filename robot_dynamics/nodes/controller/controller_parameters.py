@@ -44,6 +44,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     damping_ratio: float = listed("damping_ratio")
     fade: float = listed("fade")
     state_timeout: float = listed("state_timeout")
+    velocity_filter: float = listed("velocity_filter")
     reference_timeout: float = listed("reference_timeout")
     settle: float = listed("settle")
     join: float = listed("join")

@@ -11,11 +11,11 @@ from robot_dynamics.control.limits import NEAR, default_tracking_errors, velocit
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.robot import Robot
 
 
-class BelievedStates(JointReader):
+class BelievedStates(StateReader):
     """Reads joint_states, and believes those that fit each other.
 
     Another node may publish states of the same joints, such as a joint_state_publisher that was
@@ -24,27 +24,28 @@ class BelievedStates(JointReader):
 
     Args:
         robot: The robot.
+        cutoff: See `StateReader`.
 
     Attributes:
         q: Believed positions, shape (n,), rad or m; they are written in place.
     """
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, cutoff: float = 0.0) -> None:
         continuous = continuous_joints(robot)
         self._continuous = continuous if continuous.any() else None
         self._noise = JUMP * NEAR * default_tracking_errors(robot)
         self._fastest = (1.0 + JUMP_SPEED) * velocity_limits(robot)
-        super().__init__("joint_states", robot.joint_names)
+        super().__init__(robot, ("position",), cutoff)
 
     def forget(self) -> None:
-        """See `JointReader.forget`."""
+        """See `StateReader.forget`."""
         super().forget()
         self.q = np.full(len(self.joint_names), np.nan)
         self._received = self.q.copy()
         self._received_at, self._believed_at, self._fitting = 0, 0, 0
 
-    def read(self, msg: JointState | JointValues) -> bool:
-        """See `JointReader.read`."""
+    def read(self, msg: bytes | JointState | JointValues) -> bool:
+        """See `StateReader.read`."""
         ours = super().read(msg)
         if ours and self.complete:
             self._judge()

@@ -79,7 +79,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.arm = OnlineModel(self, model, self._motion_ahead, FrictionInput(self))
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
-        self._states = BelievedStates(robot)
+        self._states = BelievedStates(robot, self.parameters.velocity_filter)
         self._measurements = 0
         continuous = continuous_joints(robot)
         self._continuous = continuous if continuous.any() else None
@@ -113,6 +113,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             f"{self.arm.load.describe()['gravity']}"
             + ("" if self.parameters.compensate_gravity else " as compensate_gravity is false")
         )
+        if self._states.estimates:
+            self.get_logger().info(self._states.estimates)
 
     def _forget(self) -> None:
         self._states.forget()

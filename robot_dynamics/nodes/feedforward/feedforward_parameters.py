@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.node_parameters import listed, parameter
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.trajectory.motion_limits import LIMITS
 from robot_dynamics.trajectory.replacement import DEFAULT_BLEND_S
@@ -14,6 +14,7 @@ from robot_dynamics.trajectory.replacement import DEFAULT_BLEND_S
 class FeedforwardParameters(ModelParameters):
     """Parameters of feedforward_node."""
 
+    velocity_filter: float = listed("velocity_filter")
     blend: float = parameter(
         DEFAULT_BLEND_S,
         "Time to blend into a trajectory that does not start at the present state, s",

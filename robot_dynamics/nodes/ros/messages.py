@@ -134,6 +134,13 @@ class JointReader:
             if ordinary is not None:
                 self._check_named(ordinary)
             return False
+        rows, absent = (msg.rows, msg.absent) if ordinary is None else self._rows_of(ordinary)
+        new = rows if source is ALL else rows[:, source]
+        if absent:
+            whole = self._gather(sender, new, absent, stamp)
+            if whole is None:
+                return False
+            new, stamp = whole
         back = sender.stamp - stamp
         if 0 < back < NS_PER_S and stamp:
             sender.older += 1
@@ -143,11 +150,6 @@ class JointReader:
                     "out of order and is ignored"
                 )
         sender.older = 0
-        rows, absent = (msg.rows, msg.absent) if ordinary is None else self._rows_of(ordinary)
-        for field in absent:
-            if field in self._required:
-                raise self._wrong_length(field, 0, len(names))
-        new = rows if source is ALL else rows[:, source]
         required = new[: len(self._required)].ravel()
         # One product instead of a test per number: any NaN or infinity spoils it
         if not math.isfinite(required.dot(required)):
@@ -160,6 +162,25 @@ class JointReader:
             self.complete = bool(self._seen.all())
         self.stamp = sender.stamp = stamp
         return True
+
+    def _gather(
+        self, sender: Sender, new: Array, absent: tuple[str, ...], stamp: int
+    ) -> tuple[Array, int] | None:
+        """Return the values and the stamp of a message that lacks fields; None to wait for more.
+
+        Args:
+            sender: Its sender.
+            new: Values of our joints, NaN where a field is absent.
+            absent: Its absent fields.
+            stamp: Its stamp, ns.
+
+        Raises:
+            ShapeError: If a required field is absent.
+        """
+        for field in absent:
+            if field in self._required:
+                raise self._wrong_length(field, 0, len(sender.names))
+        return new, stamp
 
     def _note(self, target: Places) -> None:
         """Forget joints that messages have ceased to name; two in a row may be lost."""
