@@ -10,6 +10,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from arm_system import BANDWIDTH, PATIENT
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.robot import find_robot
@@ -37,7 +38,7 @@ def arm(start_for_module, peer):
             "simulator_node", {**COMMON, "initial_positions": START, "command_timeout": 5.0}
         ),
         "feedforward": start("feedforward_node", COMMON),
-        "controller": start("controller_node", COMMON),
+        "controller": start("controller_node", {**COMMON, **PATIENT, "bandwidth": BANDWIDTH}),
     }
     nodes["feedforward"].wait_for_log("ready for trajectories")
     nodes["controller"].wait_for_log("tracking the reference")
