@@ -55,6 +55,9 @@ AT_ARM = 0.2
 EXPLAINED = 2.0
 """Way of a reference in one motion, relative to its speed times the time: it may accelerate."""
 
+ALONE_S = 0.15
+"""Time without a leap after which a reference is that of one source: two of them leap by turns."""
+
 AT_REST_SPEED = 1e-3
 """Speed of a reference at rest, relative to the speed limit."""
 
@@ -80,6 +83,7 @@ REFERENCE = {
     "has_tau": Field(SCALAR, "1 if efforts came with the reference"),
     "reference_at": Field(SCALAR, "time at which the last reference came, s", NEVER),
     "referenced": Field(SCALAR, "1 if there is a reference"),
+    "leapt_at": Field(SCALAR, "time at which the reference last leapt, s", NEVER),
     "asked_at": Field(SCALAR, "last time at which a reference or target asked for motion", NEVER),
 }
 
@@ -165,7 +169,7 @@ def take_reference(x: Any) -> dict[str, Any]:
     speed = maximum(abs(x.came_reference[1]), abs(x.reference[1]))
     explained = EXPLAINED * maximum(x.reference_came - x.reference_at, x.dt) * speed
     way = abs(position_error(x.came_reference[0], x.reference[0], x.continuous))
-    anew = any_of(less(AT_ARM * x.nearest + explained, way))
+    leaps = both(new, x.referenced, any_of(less(AT_ARM * x.nearest + explained, way)))
     asked = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.asked_at)
     asked = chosen(both(in_task, x.target_moves), x.now, asked)
     return {
@@ -176,7 +180,8 @@ def take_reference(x: Any) -> dict[str, Any]:
         "new_reference": new,
         "jumps": jumps,
         "blends": blends,
-        "anew": both(new, x.referenced, anew),
+        "leapt_at": chosen(leaps, x.now, x.leapt_at),
+        "anew": both(leaps, less(ALONE_S, x.now - x.leapt_at)),
     }
 
 
@@ -332,15 +337,15 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
 def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:
     """Return whether the reference rests or begins anew at the arm, or has gone on from there.
 
-    One that passes the arm did not begin there. A controller that was given positions only writes
-    their speed from the start.
+    One that passes the arm did not begin there, and those of two sources leap by turns. A
+    controller that was given positions only writes their speed from the start.
     """
     q, qd, _ = on_segment(segment)
     gap = abs(position_error(q, x.q, x.continuous))
     here = all_of(less(gap, AT_ARM * x.nearest))
     rests = negated(any_of(less(AT_REST_SPEED * x.velocity, abs(qd))))
     close = all_of(less(gap, x.nearest))
-    begins = both(here, either(rests, anew))
+    begins = both(here, either(both(rests, less(ALONE_S, x.now - x.leapt_at)), anew))
     return both(x.referenced, goes_on, either(begins, both(x.armed, close)))
 
 

@@ -221,6 +221,22 @@ def test_brakes_that_close_in_motion_stop_the_arm_by_their_own_cause(model):
     assert "stands, although its reference moved on by 0.0" in bench.controller.stopped_by
 
 
+@pytest.mark.parametrize("every", [1, 10])
+def test_references_of_two_sources_by_turns_are_not_followed(model, every):
+    bench = Faulty(model).run(READY)
+    begun = len(bench.statuses)
+    for k in range(1000):
+        q = Q0 + [0.4 * (k // every % 2), 0.0]
+        bench.controller.set_state(Measured(bench.plant.q, bench.plant.qd), bench.now)
+        reference = Reference(q, np.zeros(2), model.feedforward(q, np.zeros(2), np.zeros(2)))
+        bench.controller.set_reference(reference, bench.now)
+        bench.plant.step(bench.controller.update(bench.now).tau)
+        bench.statuses.append(bench.controller.status)
+        bench.now += STEP
+    assert set(bench.statuses[begun + 2 * every :]) == {Status.RESUMED}
+    np.testing.assert_allclose(bench.plant.q, Q0, atol=0.01)
+
+
 def test_an_arm_moved_while_its_controller_was_away_stays_where_it_is(model):
     bench = Faulty(model).run(READY)
     bench.move(*GOAL, seconds=SECONDS)
