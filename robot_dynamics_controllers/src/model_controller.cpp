@@ -884,7 +884,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   if (stopped || status == "paused") {
     line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
   } else if (status == "resumed") {
-    line += "; " + distance_of_reference(now) + ": send a motion that begins at the arm";
+    line += "; send a motion that begins at the arm";
   } else if (status == "silent") {
     line +=
       "; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
@@ -971,7 +971,6 @@ void ModelController::publish_diagnostics()
     const std::lock_guard<std::mutex> lock(mutex_);
     snapshot = latest_;
     facts.load = words_for_load(model(), present_.load);
-    facts.by_matrix = present_.settings[offset_of(model().settings, "coupled")] > 0.5;
   }
   diagnostic_msgs::msg::DiagnosticArray msg;
   msg.header.stamp = get_node()->now();

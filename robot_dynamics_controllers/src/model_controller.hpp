@@ -25,7 +25,7 @@
 #include "model_library.hpp"
 #include "parameter_values.hpp"
 #include "rclcpp/rclcpp.hpp"
-#include "reasons.hpp"
+#include "refusal.hpp"
 #include "report.hpp"
 #include "std_srvs/srv/trigger.hpp"
 

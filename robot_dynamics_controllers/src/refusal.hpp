@@ -3,7 +3,11 @@
 #ifndef REFUSAL_HPP_
 #define REFUSAL_HPP_
 
+#include <chrono>
 #include <cstdio>
+#include <iterator>
+#include <map>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -64,6 +68,31 @@ inline std::string joined(const std::vector<std::string> & words, const char * b
 
 /// Return a name in quotation marks.
 inline std::string quoted(const std::string & name) { return "'" + one_line(name) + "'"; }
+
+/// Lines that were logged of late. One line silences no other; lines that differ in numbers only
+/// are one.
+class Reasons
+{
+public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// Return whether to log a line at a time.
+  bool is_due(const std::string & line, Time now)
+  {
+    static const std::regex NUMBER(R"((^|\W)[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?!\w))");
+    const std::string reason = std::regex_replace(line, NUMBER, "$1#");
+    for (auto known = logged_at_.begin(); known != logged_at_.end();) {
+      known = now - known->second > REPEAT_AFTER ? logged_at_.erase(known) : std::next(known);
+    }
+    return logged_at_.size() < MOST && logged_at_.emplace(reason, now).second;
+  }
+
+private:
+  static constexpr auto REPEAT_AFTER = std::chrono::seconds(10);
+  static constexpr std::size_t MOST = 64;  // more are a storm
+
+  std::map<std::string, Time> logged_at_;
+};
 
 }  // namespace robot_dynamics_controllers
 

@@ -13,7 +13,6 @@ namespace
 {
 
 constexpr double AT_STOP = 0.01;  // rad or m from the end of a range
-constexpr double FULL_TURN = 6.283185307179586;
 constexpr double SATURATED_SHARE = 0.1;
 constexpr double LARGEST_MISSED_SHARE = 0.01;
 
@@ -86,24 +85,6 @@ std::string reason_of_stop(const Snapshot & snapshot)
                                : cause.remedy;
   return sentence(
     model, cause, joint, snapshot.number("stop_value"), snapshot.number("stop_limit"), remedy);
-}
-
-std::string distance_of_reference(const Snapshot & snapshot)
-{
-  const Model & model = snapshot.model();
-  std::size_t farthest = 0;
-  double distance = -1.0;
-  for (std::size_t i = 0; i < model.joint_count; ++i) {
-    const double way = snapshot.field("reference")[i] - snapshot.field("q")[i];
-    const bool endless = model.joints[i].rotates != 0 && std::isinf(model.joints[i].lower);
-    const double shortest = std::abs(endless ? std::remainder(way, FULL_TURN) : way);
-    if (shortest > distance) {
-      farthest = i;
-      distance = shortest;
-    }
-  }
-  return joint_name(model, farthest) + " is " + short_text(distance) + " " +
-         unit(model, farthest, "position") + " from it";
 }
 
 std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort)
@@ -293,9 +274,6 @@ Status diagnostics(const Snapshot & snapshot, const Facts & facts)
       snapshot[CHAINED] > 0.5 ? "of a preceding controller" : "of the topic ~/reference");
     add_faults(msg, snapshot, add_counts(msg, snapshot, facts));
   }
-  add(
-    msg, "feedback of mode feedforward",
-    facts.by_matrix ? "by the mass matrix" : "by gains.<joint>.p and d");
   add(msg, "load", facts.load);
   add(msg, "messages refused", std::to_string(facts.refused));
   add(msg, "model", std::string(snapshot.model().fingerprint));

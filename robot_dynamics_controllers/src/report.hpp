@@ -92,9 +92,6 @@ std::string contact(const Snapshot & snapshot);
 /// Return why the arm was stopped, with numbers and the likely cause.
 std::string reason_of_stop(const Snapshot & snapshot);
 
-/// Return the joint that is farthest from the reference, and how far.
-std::string distance_of_reference(const Snapshot & snapshot);
-
 /// Return what a deactivated controller leaves behind.
 std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort);
 
@@ -115,7 +112,6 @@ struct Facts
   double update_rate = 0.0;   // Hz
   std::uint32_t refused = 0;  // messages
   bool feels = false;         // force feedback is on
-  bool by_matrix = false;     // feedback of the mode feedforward uses the mass matrix
 };
 
 diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, const Facts & facts);

@@ -19,7 +19,6 @@
 #include "messages.hpp"
 #include "model_check.hpp"
 #include "model_library.hpp"
-#include "reasons.hpp"
 #include "refusal.hpp"
 
 namespace robot_dynamics_controllers
