@@ -128,12 +128,15 @@ def test_without_joint_states_for_a_second_the_arm_stays_where_it_is(arm, relay)
     assert np.abs(path - START).max() < AT_REST
 
 
-def test_a_motion_in_which_joint_states_stop_for_a_second_still_arrives(arm, relay, peer):
-    received = len(relay.true)
+def test_a_motion_in_which_joint_states_stop_for_a_second_ends_at_rest_on_its_way(arm, relay, peer):
+    received, said = len(relay.true), len(arm.processes["feedforward"].log)
     go(arm, peer)
     on_its_way(arm)
     silence(relay, 1.0)
-    arm.rests_at(FAR, AT_REST)
+    arm.processes["feedforward"].wait_for_log("motion cancelled: controller_node: coming to", said)
+    q = arm.comes_to_rest(AT_REST)
+    assert START[0] < q[0] < FAR[0]
+    arm.goes_to(NAMES, FAR, AT_REST)  # it is sent again
     assert fastest_effort(relay.true[received:], SLACK) <= EFFORT_RATE
 
 
