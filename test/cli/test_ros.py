@@ -10,14 +10,22 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from rcl_interfaces.msg import SetParametersResult
 
+from arm_system import BANDWIDTH, PATIENT
 from robot_dynamics.cli import main
+from robot_dynamics.control import Status
 from robot_dynamics.nodes.runtime.composition import composed
 from ros_system import wait_for
 
 
 @pytest.fixture(scope="module")
 def nodes(domain):
-    with composed("planar_2r", rate=200.0, domain=domain, trajectory_node={"wait": True}) as nodes:
+    own = {
+        "trajectory_node": {"wait": True},
+        "controller_node": {**PATIENT, "bandwidth": BANDWIDTH},
+    }
+    with composed("planar_2r", rate=200.0, domain=domain, **own) as nodes:
+        controller = nodes.controller
+        wait_for(lambda: controller.controller.status is Status.TRACKING, "tracking")
         yield nodes
 
 
