@@ -16,12 +16,13 @@ from rich.progress import Progress
 from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
 from benchmark.progress import progress_bar, step
+from benchmark.table import replace_part
 from robot_dynamics import read_urdf
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.fault_sweep import ALLOWED, KINDS, RATES, FaultSweep, Row, rows
 
 PAGE = ROOT / "docs" / "hardware.md"
-BEGIN, END = "<!-- benchmark.fault_sweep -->\n", "<!-- end -->\n"
+MARK = "benchmark.fault_sweep"
 
 ARMS = ("ur5", "panda", "xarm7", "planar_2r")
 """Arms of the table; fingers are locked."""
@@ -74,12 +75,10 @@ def main() -> None:
         found = {name: swept(name, options.count, bar) for name in options.arms}
     lines = table(found, options.count)
     before = options.out.read_text(encoding="utf-8") if options.out.is_file() else ""
-    if BEGIN not in before:
+    if f"<!-- {MARK} -->" in before:
+        replace_part(options.out, MARK, lines)
+    else:
         console.print("\n".join(lines))
-        return
-    head, _, rest = before.partition(BEGIN)
-    page = head + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2]
-    options.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

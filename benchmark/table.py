@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.table import Table as RichTable
+
+END = "<!-- end -->\n"
+"""Line after a part of a page that a program writes."""
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,12 @@ class Table:
         for row in self.rows:
             table.add_row(*row)
         return table
+
+
+def replace_part(page: Path, mark: str, lines: list[str]) -> None:
+    """Replace the part of a page between a mark and the end."""
+    begin = f"<!-- {mark} -->\n"
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    head, _, rest = before.partition(begin)
+    text = head + begin + "\n".join(lines) + "\n" + END + rest.partition(END)[2]
+    page.write_text(text, encoding="utf-8")

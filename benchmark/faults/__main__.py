@@ -27,7 +27,6 @@ from benchmark.faults.page import (
     PAGE,
     STARTS,
     fault_table,
-    replace_part,
     start_table,
     unsafe,
 )
@@ -36,6 +35,7 @@ from benchmark.faults.runs import POSES, WAYS, Case, Ear, Nodes, Result, measure
 from benchmark.faults.starts import ALLOWED, Start, starts, unrequested
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind
 from benchmark.progress import progress_bar, step
+from benchmark.table import replace_part
 
 RATES = (100.0, 250.0, 1000.0)
 DOMAINS = 8

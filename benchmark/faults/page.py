@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
 
 from benchmark.faults.arm import FRICTION
 from benchmark.faults.plant import DELAY_S, JUMP, KINDS, RUNAWAY, VELOCITY_NOISE
@@ -14,7 +13,7 @@ from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
 
 PAGE = ROOT / "docs" / "hardware.md"
-FAULTS, STARTS, END = "benchmark.faults", "benchmark.faults: starts", "<!-- end -->\n"
+FAULTS, STARTS = "benchmark.faults", "benchmark.faults: starts"
 
 EXCESS, BEYOND = 0.1, 0.05
 """Speed beyond that of the motion, relative to the speed limit, and way beyond the ends of the
@@ -41,7 +40,7 @@ ABOUT = {
     "two references": "two references come by turns for {s:g} s",
     "brakes": "brakes close for {s:g} s",
 }
-"""What happens in each kind of fault."""
+"""Words for each kind of fault."""
 
 
 def unsafe(case: Case, result: Result) -> bool:
@@ -113,12 +112,3 @@ CONDITIONS = tuple(itertools.product((False, True), repeat=2))
 def _condition(moved: bool, leftover: bool) -> str:
     at = "arm moved meanwhile" if moved else "arm at rest"
     return f"{at}, another publisher of zeros" if leftover else at
-
-
-def replace_part(page: Path, mark: str, lines: list[str]) -> None:
-    """Replace the part of a page between a mark and the end."""
-    begin = f"<!-- {mark} -->\n"
-    before = page.read_text(encoding="utf-8") if page.exists() else ""
-    head, _, rest = before.partition(begin)
-    text = head + begin + "\n".join(lines) + "\n" + END + rest.partition(END)[2]
-    page.write_text(text, encoding="utf-8")

@@ -260,7 +260,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What an arm did after a fault.
+    """Result of one run with a fault.
 
     Args:
         excess: Largest speed beyond that of the motion, relative to the speed limit.

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.piecewise import maximum, select
+from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.friction import (
@@ -27,6 +27,7 @@ from robot_dynamics.control.friction import (
     Friction,
     FrictionMemory,
     FrictionRows,
+    breakaway,
     effort_beyond_friction,
     friction_effort,
 )
@@ -275,9 +276,7 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     external = (p - last.p) / dt - mean
     effort = (1.0 - afresh) * (last.effort + share * (external - last.effort))
 
-    stribeck = f.stiction * np.exp(-((qd / f.stribeck) ** 2))
-    stribeck = select(0.0, abs(f.stiction), stribeck, 0.0)
-    dry = f.coulomb + stribeck + f.load * abs(tau)
+    dry = f.coulomb + breakaway(f.stiction, f.stribeck, qd) + f.load * abs(tau)
     slow = 1.0 - abs(np.tanh(qd / settings.slow_speed))
     uncertain = dry * slow * settings.dry + settings.slow * slow + settings.per_speed * abs(qd)
     friction = friction_effort(f, qd, f.width, tau, remembered=x["direction"])

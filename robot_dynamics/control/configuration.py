@@ -39,6 +39,7 @@ from robot_dynamics.control.logic import (
     chosen,
     either,
     equal,
+    first_largest,
     less,
     negated,
 )
@@ -353,10 +354,8 @@ class Configuration:
         """Refuse gains with which a joint alone is unstable."""
         p, d, i = (getattr(x, f"gains.{name}") for name in "pdi")
         inertia, own = self._inertia + self._rotor(x), self._own_gains(x, rate)
-        first: Any = -1.0
-        for k in reversed(range(self.n)):
-            first = chosen(own[k], float(k), first)
-        refuse.notice("own_gains", both(self._couples(rate), less(-0.5, first)), first)
+        first, any_own = first_largest(own)
+        refuse.notice("own_gains", both(self._couples(rate), any_own), first)
         lag = 1.5 / rate  # half a period, and at the latest a cycle
         for k in range(self.n):
             judged = either(own[k], less(0.0, i[k]))

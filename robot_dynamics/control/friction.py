@@ -103,6 +103,17 @@ def held(direction: Any, qd: Any, width: Any) -> Any:
     return select(0.0, abs(direction), direction * part, 0.0)
 
 
+def breakaway(stiction: Any, stribeck: Any, qd: Any) -> Array:
+    """Return what static friction adds to sliding friction at slow speed, shape (n,), N m or N.
+
+    Args:
+        stiction: Static minus sliding friction, shape (n,), N m or N; compiled code skips zeros.
+        stribeck: Speed at which it has fallen to 1/e of that, shape (n,), rad/s or m/s.
+        qd: Velocities, shape (n,), rad/s or m/s.
+    """
+    return select(0.0, abs(stiction), stiction * np.exp(-((qd / stribeck) ** 2)), 0.0)
+
+
 class _Terms(NamedTuple):
     """Optional terms of friction."""
 
@@ -149,8 +160,7 @@ def friction_effort(
     """
     dry = f.coulomb
     if terms.stiction:
-        excess = f.stiction * np.exp(-((qd / f.stribeck) ** 2))
-        dry = dry + select(0.0, abs(f.stiction), excess, 0.0)
+        dry = dry + breakaway(f.stiction, f.stribeck, qd)
     if terms.load and tau is not None:
         dry = dry + f.load * abs(tau)
     effort = f.viscous * qd + dry * _sign(f, qd, width, terms, remembered)
@@ -183,7 +193,7 @@ def friction_slopes(f: FrictionRows, qd: Array, width: Any) -> tuple[Array, Arra
         width: As of `Friction.smooth`.
     """
     width = select(0.0, f.width, f.width, width)
-    dry = f.coulomb + f.stiction * np.exp(-((qd / f.stribeck) ** 2))
+    dry = f.coulomb + breakaway(f.stiction, f.stribeck, qd)
     dry = (1.0 - f.memory) * dry / width
     u = maximum(abs(qd) / width, SLOW)
     rises = np.tanh(u)
@@ -349,7 +359,7 @@ class Friction:
 
     def resistance(self, qd: Array) -> Array:
         """Return dry friction while sliding at qd without load, shape (n,), never negative."""
-        return np.asarray(self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2)))
+        return np.asarray(self.coulomb + breakaway(self.stiction, self.stribeck, qd))
 
     def smooth(
         self,

@@ -110,8 +110,8 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     """
     # Friction may hold a joint while late states leave it little feedback
     late = both(x.fresh, less(x.trust, 1.0))
-    judged = both(x.seen, equal(x.status, Status.TRACKING), x.has_feedback, negated(x.entered))
-    judged = both(judged, negated(late))
+    tracks = both(equal(x.status, Status.TRACKING), x.has_feedback, negated(x.entered))
+    judged = both(x.seen, tracks, negated(late))
     counts = judged * found["free"]
     moves = chosen(counts, less(STILL, abs(x.q - x.stood_at)), 1.0 + 0.0 * counts)
     way = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)

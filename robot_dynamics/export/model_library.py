@@ -57,13 +57,14 @@ HEAD = f"""#include <math.h>
 #endif
 
 {macros_of()}"""
-"""What all files begin with."""
+"""First lines of every C file."""
 
 HIDDEN, SHOWN = (
     f"#if defined(__GNUC__)\n#pragma GCC visibility {what}\n#endif\n"
     for what in ("push(hidden)", "pop")
 )
-"""What is declared between them is no symbol of the library: code reaches it without a table."""
+"""Lines before and after declarations that the library does not export, which code reaches
+without a table."""
 
 
 @dataclass(frozen=True)

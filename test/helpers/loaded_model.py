@@ -108,7 +108,7 @@ class LoadedModel:
         return self.model.refusals[int(number)].name.decode(), int(joint), value, limit
 
     def notice(self, vector):
-        """What is accepted but noticed, as name and joint; None without one."""
+        """Return the name and the joint of what a check reports but accepts; None if nothing."""
         number, joint = vector[-2:]
         return (self.model.refusals[int(number)].name.decode(), int(joint)) if number else None
 

@@ -154,7 +154,7 @@ def _evaluation(jax: Any, equations: CompiledEquations) -> Callable[..., tuple[A
         return equations.by_library("jax", _PURPOSE)(*arrays)
 
     def evaluate(*arrays: Any) -> tuple[Any, ...]:
-        if not (isinstance(equations.kernel, NativeKernel)):
+        if not isinstance(equations.kernel, NativeKernel):
             return by_xla(*arrays)
         if jax.default_backend() == "cpu":
             return by_kernel(*arrays)
