@@ -1,6 +1,5 @@
 """Messages that stop, come late, are lost, hold no numbers, or come by the thousand."""
 
-import re
 from math import nan
 
 import numpy as np
@@ -202,26 +201,26 @@ def test_a_trajectory_with_a_nan_changes_nothing_of_the_motion(arm, peer):
 
 def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
     feedforward = arm.processes["feedforward"]
-    before = len(lines(feedforward, "refused"))
     referred = len(arm.references)
     expected = go(arm, peer, duration=3.0)
     on_its_way(arm)
-    wrong = (
-        (["joint_1", "elbow"], [(1.0, [0.0, 0.0])]),
-        (NAMES, [(1.0, [0.0, nan])]),
-        (NAMES, [(1.0, [0.0])]),
-        (NAMES, [(1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])]),
-        (NAMES, []),
-    )
-    for k in range(1000):
-        names, points = wrong[k % len(wrong)]
-        arm.send(names, *points)
+    wrong = {
+        "elbow": (["joint_1", "elbow"], [(1.0, [0.0, 0.0])]),
+        "nan": (NAMES, [(1.0, [0.0, nan])]),
+        "1 entries for 2 joints": (NAMES, [(1.0, [0.0])]),
+        "is not after": (NAMES, [(1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])]),
+        "no points": (NAMES, []),
+    }
+    before = len(lines(feedforward, "refused"))
+    for _ in range(10):
+        for names, points in [*wrong.values()] * 20:
+            arm.send(names, *points)
+        received = len(arm.references)
+        wait_for(lambda: len(arm.references) > received, "a reference")  # noqa: B023
     arm.rests_at(FAR, AT_REST)
     assert off_the_curve(arm.references[referred:], expected) < ON_THE_CURVE
-    refusals = lines(feedforward, "refused")[before:]
-    assert 5 <= len(refusals) <= 100  # at most 20 lines a second of those 1000
-    # The loop went on: between two refusals there were references
-    first, last = (float(re.search(r"\[(\d+\.\d+)\]", refusals[k])[1]) for k in (0, -1))
-    stamps = series(arm.references[referred:], "position")[0]
-    assert np.sum((first < stamps) & (stamps < last)) > 5
+    refusals = lines(feedforward, "refused")
+    assert len(refusals) - before <= 100  # at most 20 lines a second of those 1000
+    for reason in wrong:
+        assert any(reason in line for line in refusals)
     assert feedforward.running
