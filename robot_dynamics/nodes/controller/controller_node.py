@@ -48,7 +48,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.hand_control import HandControl
 from robot_dynamics.nodes.ros.cdr import DirectReader
-from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import (
     ACTUATORS,
     ALL,
@@ -87,7 +87,7 @@ LAST_CYCLES_S = 1.0
 LAST_CYCLES = 3
 """Cycles that publish the last command, of which receivers may miss one."""
 
-PUBLISHER_CHECK_PERIOD_S = 1.0
+PUBLISHER_CHECK_PERIOD_S = 0.25
 """Period of checking for other nodes that command the same joints, s."""
 
 MEASURING_PERIOD_S = 4e-3
@@ -112,6 +112,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: Number of cycles with a command.
         refusal: Reason for which references are not followed; empty if they are.
+        state_refusal: Reason for which the last joint_states were refused; empty if they were not.
     """
 
     NAME = "controller_node"
@@ -168,7 +169,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         )
         self.saturated = np.zeros(len(names))
         self.cycles = 0
-        self.refusal = ""
+        self.refusal = self.state_refusal = ""
         self.get_logger().info(
             f"control of robot '{self.robot.name}': {', '.join(names)}; mode '{parameters.mode}', "
             f"gravity {self.arm.load.describe()['gravity']}"
@@ -410,7 +411,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
                     self._measured, came, finite=True, at=stamp or came, delay=delay
                 )
                 self._unmeasured += 1
+                self.state_refusal = ""
         except RobotDynamicsError as error:
+            self.state_refusal = one_line(error)
             self.throttled_log.warn("joint_states", error)
 
     def _age_on_arrival(self, stamp: float, came: float) -> float:

@@ -18,6 +18,7 @@ from robot_dynamics.control.supervision import LATEST
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
+from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.model_agreement import ModelComparison
 from robot_dynamics.trajectory.motion_limits import unit_of
 
@@ -69,6 +70,9 @@ class ControllerReport:
         self.at_work = False
         self._others: frozenset[str] = frozenset()
         self._leaders: list[str] = []
+        self._states = ConflictingPublishers(
+            node, node.resolve_topic_name("joint_states"), node.robot.joint_names
+        )
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         self._announced: str | None = None
         self._models = ModelComparison(node, node.arm)
@@ -216,6 +220,8 @@ class ControllerReport:
         """Why the last state was not believed, in words; empty if none came."""
         if missing := self._node.states.missing:
             return f"; {_list(missing)} missing in joint_states"
+        if self._node.state_refusal:
+            return f": {self._node.state_refusal}"
         controller = self._node.controller
         flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
         late = float(controller.field("late_by")[0])
@@ -302,6 +308,8 @@ class ControllerReport:
             found.append(Fault(Level.WARN, self._closed_brakes))
         if len(self._leaders) > 1:
             found.append(Fault(Level.WARN, f"{_list(self._leaders)} publish reference"))
+        if self._states.found:
+            found.append(Fault(Level.WARN, self._states.line))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         if self._models.difference:
@@ -328,8 +336,9 @@ class ControllerReport:
         return [Fault(Level.WARN, line)]
 
     def look_for_others(self) -> None:
-        """Warn once of nodes that publish commands to the same topic."""
+        """Warn once of a second publisher of commands, references or states."""
         node = self._node
+        self._states.update()
         found = set(other_publishers_of(node, [node.command.topic]))
         new = found - self._others
         if new:

@@ -42,10 +42,10 @@ from robot_dynamics.nodes.ros.topics import (
     OUTPUT_QOS,
     publishers_of,
 )
+from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.nodes.simulator.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
     SimulatedTime,
@@ -299,8 +299,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         if self._own_time:
             self._publish_clock()  # first: no state may be from the future
             self._published_at = monotonic()
-        if self._conflicts.sampling:
-            self._conflicts.note_own(state.stamp)
         self._states.publish(state)
         self._last_state = state
 

@@ -137,7 +137,7 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
     before = len(arm.node.log)
     arm.use(state_timeout=0.1, blind_time=0.2)
     arm.seen = False
-    arm.node.wait_for_log("commanding nothing: no joint states come", before)
+    arm.node.wait_for_log("commanding nothing: no valid joint states come", before)
     sent = len(arm.stamps)
     wait_for(lambda: len(arm.stamps) > sent + 50, "what was on its way")
     received = len(arm.commands)
@@ -149,6 +149,41 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
     wait_for(lambda: "tracking" in arm.node.log[before:], "tracking")
     assert arm.node.log[before:].count("commanding nothing") == 1
     assert "waiting for" not in arm.node.log[before:]  # all joints have been named
+
+
+def test_the_joint_whose_states_are_not_numbers_is_named_when_the_arm_comes_to_rest(arm):
+    before = len(arm.node.log)
+    arm.use(state_timeout=0.1, blind_time=20.0)
+    arm.q = np.array([Q[0], np.nan])
+    blind = "coming to rest blindly: no valid joint states come"
+    arm.node.wait_for_log(f"{blind}: joint_states: position of joint 'joint_2' is nan", before)
+    arm.q = Q
+    arm.node.wait_for_log("tracking", before)
+    arm.use(state_timeout=10.0, blind_time=1.0)
+    arm.becomes(DYNAMICS.gravity(Q), "rest")
+
+
+@pytest.mark.parametrize("topic", ["joint_states", "reference"])
+def test_a_second_publisher_of_what_the_arm_follows_is_named(arm, peer, topic):
+    import rclpy
+
+    before = len(arm.node.log)
+    other = rclpy.create_node("left_over", context=peer.context)
+    try:
+        publisher = other.create_publisher(JointState, topic, 1)
+        msg = JointState(name=NAMES, position=Q.tolist(), velocity=[0.0, 0.0])
+
+        def named():
+            msg.header.stamp = other.get_clock().now().to_msg()
+            publisher.publish(msg)
+            return any(
+                "/left_over" in line and f"publish {topic}" in line.replace("/joint_", "joint_")
+                for line in arm.node.log[before:].splitlines()
+            )
+
+        wait_for(named, "the name of the other publisher")
+    finally:
+        other.destroy_node()
 
 
 def test_the_effort_rate_is_limited_by_default(arm):

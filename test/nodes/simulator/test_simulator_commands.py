@@ -107,7 +107,7 @@ def test_two_nodes_that_command_the_robot_are_noticed(simulated, peer):
 
 # -- other robots on joint_states ------------------------------------------------------------------
 
-TOO = "publishes {}/joint_states too; if it moves the same joints, stop one of the nodes"
+TOO = "publish {}/joint_states, two of them the same joints; stop all but one of these"
 
 
 def test_a_gripper_may_publish_joint_states_too(simulated, peer):
@@ -138,7 +138,7 @@ def test_another_robot_of_the_same_joints_is_warned_of(simulated, peer):
     import rclpy
 
     robot = simulated()
-    line = f"/other {TOO.format(robot.name)}"
+    line = TOO.format(robot.name)
     other = rclpy.create_node("other", context=peer.context)
     try:
         publisher = other.create_publisher(JointState, f"{robot.name}/joint_states", 10)
@@ -148,6 +148,9 @@ def test_another_robot_of_the_same_joints_is_warned_of(simulated, peer):
                 lambda values: publisher.publish(msg) or line in values["message"], "the warning"
             )
         assert robot.process.log.count(line) == 1
+        named = next(x for x in robot.process.log.splitlines() if line in x)
+        assert "/other" in named
+        assert f"{robot.name}/simulator_node" in named
     finally:
         other.destroy_node()
     robot.report_of(lambda values: line not in values["message"], "the end of it")
@@ -156,7 +159,7 @@ def test_another_robot_of_the_same_joints_is_warned_of(simulated, peer):
 def test_two_simulators_of_one_name_notice_each_other(simulated):
     first, second = simulated(), simulated()
     name = first.name
-    line = f"another {name}/simulator_node {TOO.format(name)}"
+    line = f"{name}/simulator_node, {name}/simulator_node {TOO.format(name)}"
     for robot in (first, second):
         robot.process.wait_for_log(line)
 

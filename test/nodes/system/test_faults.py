@@ -127,7 +127,7 @@ def test_when_feedforward_is_killed_in_motion_the_arm_comes_to_rest_and_takes_th
 
 
 def test_when_the_robot_goes_away_and_comes_back_it_is_held_where_it_was(arm):
-    arm.kill("simulator", "controller", "no joint states come")
+    arm.kill("simulator", "controller", "no valid joint states come")
     received = len(arm.states)
     arm.launch("simulator")  # at START, where it was
     wait_for(lambda: len(arm.states) > received and any(arm.states[-1].effort), "a command obeyed")
@@ -143,7 +143,7 @@ def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a
     limits = {f"limits.{name}.tracking_error": 0.08 for name in NAMES}
     arm.goes_to(NAMES, FAR, AT_REST)
     assert peer.set_parameters("controller_node", limits).successful
-    arm.kill("simulator", "controller", "no joint states come")
+    arm.kill("simulator", "controller", "no valid joint states come")
     received = len(arm.states)
     arm.launch("simulator")  # at START, as after a reset
     wait_for(lambda: len(arm.states) > received, "joint_states")
