@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.control.collision import FADE_S
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.guard import Flaw
 from robot_dynamics.control.laws import BY_JOINT, integrate_error
 from robot_dynamics.control.limits import Limited, SoftLimits, limit_rate, saturate
 from robot_dynamics.control.logic import (
@@ -149,12 +150,15 @@ class IntegralGains(NamedTuple):
 
 
 def _found_disturbance(x: Any, tau: Array) -> Any:
-    """Return the mean effort that the model does not explain; it rests while no state comes."""
+    """Return the mean effort that the model does not explain; it rests while no state comes.
+
+    Velocities that drift from the positions were wrong before that showed, and so was this effort.
+    """
     most = MOST_SHARE * select(x.effort, 1e9, x.effort, 1e9)
     share = minimum(x.dt / DISTURBANCE_WINDOW_S, 1.0)
     found = x.disturbance + share * (clip(tau - x.expected, -most, most) - x.disturbance)
     sees = both(x.fresh, negated(less(x.trust, 1.0)), negated(among(x.status, UNSEEING)))
-    return chosen(sees, found, x.disturbance)
+    return chosen(equal(x.flaw, Flaw.DRIFT), 0.0, 1.0) * chosen(sees, found, x.disturbance)
 
 
 def _disturbance(x: Any) -> Any:

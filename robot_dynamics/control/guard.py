@@ -68,12 +68,16 @@ speed relative to the speed limit: that of a joint at rest may be the last digit
 LATE_S = 0.15
 """Time constant with which lateness is forgotten, s: errors have grown meanwhile."""
 
-DRIFT, DRIFT_SPEED = 0.5, 0.02
-"""Difference of position and integrated velocity that may come from a filter of the velocity:
-relative to the distance at which a reference is near, and to the speed limit."""
+DRIFT, DRIFT_SPEED, JITTER_S = 0.02, 0.05, 2e-3
+"""Difference of velocities from those by positions that may come from noise and filters: a way
+relative to the distance at which a reference is near, and a speed relative to the speed limit; and
+error of the times of states, s. Feedback follows a wrong velocity at once: by the bandwidth."""
 
-DRIFT_S = 0.5
-"""Time within which such ways by the velocity add up, s."""
+DRIFT_S = 0.01
+"""Time over which velocities are compared with those by positions, s."""
+
+STUCK_S = 0.5
+"""Time within which the ways by the velocity of a position that stands add up, s."""
 
 LONGEST_STEP_S = 0.1
 """Longest time between two states over which velocities explain a step of position, s."""
@@ -124,7 +128,7 @@ BELIEVED = {
     "fitting": Field(SCALAR, "consecutive states that fit each other"),
     "stuck_for": Field(VECTOR, "recent way by the velocity while the position stands, rad or m"),
     "frozen_for": Field(VECTOR, "time for which position and velocity have not changed, s"),
-    "drifted": Field(VECTOR, "position minus integrated velocity, rad or m"),
+    "drifted": Field(VECTOR, "recent way less integrated velocity, rad or m"),
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
     "flaw_value": Field(SCALAR, "value of that reason"),
@@ -154,7 +158,9 @@ def believe(x: Any) -> dict[str, Any]:
     late_by = chosen(fresh, delay["late_by"], x.late_by)
     dt = chosen(less(x.cycle_at, NEVER / 2.0), 0.0, maximum(x.now - x.cycle_at, 0.0))
     lateness = maximum(late_by, np.exp(-dt / LATE_S) * x.lateness)
-    trust = _trust(x, age, lateness)
+    flaw = chosen(fresh, 0.0, judged["flaw"])
+    # Some flaws show after a while: the states before them are wrong already
+    trust = chosen(equal(flaw, Flaw.NONE), _trust(x, age, lateness), 0.0)
     return {
         "cycle_at": x.now,
         "dt": dt,
@@ -172,7 +178,7 @@ def believe(x: Any) -> dict[str, Any]:
         **delay,
         "late_by": late_by,
         **judged,
-        "flaw": chosen(fresh, 0.0, judged["flaw"]),
+        "flaw": flaw,
         "received_at": chosen(received, x.state_came, x.received_at),
         "received_stamp": chosen(received, x.state_stamp, x.received_stamp),
         "received_q": chosen(received, x.state_q, x.received_q),
@@ -219,20 +225,22 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     """Return whether the state that came fits the one received before, and the last one."""
     step = _elapsed(x.state_stamp - x.received_stamp, x.state_came - x.received_at)
     beyond, slack = _unexplained(x, x.received_q, x.received_qd, step)
-    fits = both(less(0.5, x.fitting), negated(any_of(less(slack, abs(beyond)))))
+    steps = negated(any_of(less(slack, abs(beyond))))
+    fits = both(less(0.5, x.fitting), steps)
     aged = _elapsed(x.state_stamp - x.stamp, x.state_came - x.state_at)
     jump, most = _unexplained(x, x.q, x.qd, aged)
 
-    kept = maximum(1.0 - step / DRIFT_S, 0.0)
     stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
     again = both(stands, less(NEVER / 2.0, x.received_at))
     speed = abs(x.state_qd)
-    stuck = chosen(again, kept * x.stuck_for + step * x.state_qd, 0.0 * x.state_qd)
+    stuck = chosen(again, maximum(1.0 - step / STUCK_S, 0.0) * x.stuck_for + step * x.state_qd, 0.0 * x.state_qd)
     same = both(again, less(abs(x.state_qd - x.received_qd), 1e-12))
     same = both(same, less(FROZEN_SPEED * x.velocity, speed), less(x.received_stamp, x.state_stamp))
     frozen = chosen(same, x.frozen_for + step, 0.0 * speed)
-    drifted = chosen(fits, kept * x.drifted + beyond, 0.0 * beyond)
-    largest_drift = DRIFT * x.nearest + DRIFT_SPEED * x.velocity
+    kept = maximum(1.0 - step / DRIFT_S, 0.0)
+    drifted = kept * x.drifted + chosen(steps, beyond, 0.0 * beyond)
+    largest_drift = DRIFT * x.nearest + DRIFT_S * DRIFT_SPEED * x.velocity
+    largest_drift = largest_drift + JITTER_S * maximum(speed, abs(x.received_qd))
 
     found: tuple[Any, ...] = (0.0, 0.0, 0.0)
     for flaw, excess, value in (
@@ -246,7 +254,7 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
             chosen(happens, a, b) for a, b in zip((float(flaw), i, of_joint), found, strict=True)
         )
     stands_still = either(less(STUCK * x.nearest, abs(stuck)), less(FROZEN_S, frozen))
-    fine = negated(any_of(stands_still))
+    fine = negated(any_of(either(stands_still, less(largest_drift, abs(drifted)))))
     count = chosen(both(fits, fine), minimum(x.fitting + 1.0, 2.0 * CONFIRMED), fine)
     names = ("flaw", "flaw_joint", "flaw_value")
     return {

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.guard import JITTER_S
 from robot_dynamics.control.logic import (
     NEVER,
     both,
@@ -25,7 +26,8 @@ from robot_dynamics.control.status import Cause
 from robot_dynamics.foundation.arrays import Array
 
 LEAST_SIZE = 1e-3
-"""Least change of an error between two turning points, rad or m; smaller ones are noise."""
+"""Least change of an error between two turning points, rad or m, of a joint at rest; smaller ones
+are noise. In motion, uneven times of the states look like errors: `JITTER_S` times the speed."""
 
 
 class Rule(NamedTuple):
@@ -93,8 +95,9 @@ def look(x: Any) -> dict[str, Any]:
 
     further = chosen(rising, less(extreme, error), less(error, extreme))
     extreme = chosen(further, error, extreme)
-    turned = less(LEAST_SIZE, abs(error - extreme))
-    size = maximum(abs(extreme - turn), LEAST_SIZE)
+    least = LEAST_SIZE + JITTER_S * abs(x.compared[1])
+    turned = less(least, abs(error - extreme))
+    size = maximum(abs(extreme - turn), least)
     new_sizes = np.concatenate([sizes[1:], size[None]])
     new_times = np.concatenate([times[1:], (x.now + 0.0 * size)[None]])
     sizes, times = chosen(turned, new_sizes, sizes), chosen(turned, new_times, times)

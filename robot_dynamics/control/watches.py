@@ -42,6 +42,10 @@ STOOD, SOONEST = 1.0, 0.2
 """Largest and smallest way of the reference of a joint that stands, relative to the distance at
 which it is near. Dry friction may hold a slow joint, but none that is to move fast."""
 
+STOOD_S, TURNS_WITHIN = 0.1, 0.5
+"""Least time for which a joint stands, s, because one that turns round stands for a moment; and way
+of the reference that is enough at high speed, relative to the distance at which it is near."""
+
 SLOW = 0.05
 """Desired speed from which the way is smaller, relative to the speed limit."""
 
@@ -116,7 +120,8 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     moves = chosen(counts, less(STILL, abs(x.q - x.stood_at)), 1.0 + 0.0 * counts)
     way = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)
     share = SLOW * x.velocity / maximum(abs(x.desired[1]), 1e-9)
-    limit = x.nearest * clip(share, SOONEST, STOOD)
+    moment = minimum(STOOD_S * abs(x.desired[1]), TURNS_WITHIN * x.nearest)
+    limit = maximum(x.nearest * clip(share, SOONEST, STOOD), moment)
     i, excess, value, most = first_largest(way - limit, way, limit)
     stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
     found |= {

@@ -213,6 +213,35 @@ def test_velocities_of_zero_from_an_arm_that_moves_are_told(model):
     assert Status.BLIND in bench.statuses
 
 
+@settings(max_examples=12)
+@given(st.integers(0, 1), st.floats(-1.0, 0.9), st.floats(0.001, 0.3))
+def test_velocities_that_do_not_fit_the_positions_move_nothing(model, joint, share, seconds):
+    bench = moving(model)
+
+    def wrong(k, q, qd):
+        qd[joint] *= share if k * STEP < seconds else 1.0
+        return q, qd
+
+    # Feedback has followed them for the 5 ms or so in which they differ from the positions by less
+    # than noise, filters and clocks may explain
+    assert np.all(bench.fail(1.5, wrong) < PLANNED + 0.3 * LIMIT)
+    assert bench.statuses[-1] in (Status.TRACKING, Status.RESUMED)
+
+
+def test_filtered_noisy_and_coarse_states_with_uneven_stamps_are_believed(model):
+    bench = moving(model)
+    rng, filtered = np.random.default_rng(3), bench.plant.qd.copy()
+
+    def measured(_, q, qd):
+        filtered[:] += STEP / 0.01 * (qd - filtered)
+        coarse = 5e-4 * np.round((q + rng.normal(0.0, 1e-4, 2)) / 5e-4)
+        return coarse, filtered + rng.normal(0.0, 0.02, 2)
+
+    bench.fail(1.5, measured, at=lambda now: now - rng.uniform(0.0, 1e-3))
+    assert set(bench.statuses[-1500:]) == {Status.TRACKING}
+    np.testing.assert_allclose(bench.plant.q, GOAL, atol=0.01)
+
+
 def test_brakes_that_close_in_motion_stop_the_arm_by_their_own_cause(model):
     bench = moving(model)
     bench.plant.reset(bench.plant.q)

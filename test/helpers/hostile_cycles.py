@@ -30,6 +30,7 @@ class HostileCycles:
             settings[name][0] = value
         self.q, self.qd = rng.uniform(-1.0, 1.0, self.n), np.zeros(self.n)
         self.now, self._event, self._until = 0.0, "", 0.0
+        self._rest, self._rested = self.q, 0.0  # where the reference began to move, and when
 
     def _changed(self):
         """Change a setting or begin an event, now and then."""
@@ -37,7 +38,7 @@ class HostileCycles:
         kind = rng.choice(
             ["mode", "gains", "load", "gap", "silence", "nan", "jump", "fast", "resume", "hit",
              "halt", "coupled", "integral", "reaction", "teleport", "end", "unheard", "stall",
-             "base", *["target"] * 8 * self.tasks]
+             "base", *["rest"] * 4, *["target"] * 8 * self.tasks]
         )  # fmt: skip
         self._event, self._until = (
             kind,
@@ -59,7 +60,7 @@ class HostileCycles:
         elif kind == "load":
             arrived["payload_goal"][0] = rng.uniform(0.0, 2.0)
             arrived["gravity_goal"][:] = rng.uniform(-9.0, 9.0, 3)
-        elif kind == "resume":
+        elif kind in ("resume", "rest"):
             arrived["resume"][0] = 1.0
         elif kind == "halt":
             arrived["halted"][0] = rng.integers(2)
@@ -109,7 +110,10 @@ class HostileCycles:
         arrived["unheard"][0] = float(self._event == "unheard")
         w = 1.0 + np.arange(n) % 3
         fast = 8.0 if self._event == "fast" else 1.0
-        desired = 0.4 * np.sin(w * self.now), fast * 0.4 * w * np.cos(w * self.now)
+        if self._event == "rest":  # the reference comes to the arm
+            self._rest, self._rested = self.q, self.now
+        phase = w * (self.now - self._rested)
+        desired = self._rest + 0.4 - 0.4 * np.cos(phase), fast * 0.4 * w * np.sin(phase)
         if self._event == "jump":
             desired = desired[0] + rng.uniform(-0.5, 0.5, n), desired[1]
         if self._event != "silence" and rng.random() < 0.7:
@@ -119,11 +123,13 @@ class HostileCycles:
                 arrived[name][:] = np.ravel(desired)
             arrived["came_ahead"][0] = arrived["came_reference_ahead"][0] = rng.uniform(0.0, 0.005)
             arrived["came_share"][0], arrived["lead"][0] = rng.random(), LEAD
-            arrived["came_qdd"][:] = 0.1 * desired[0]
+            arrived["came_qdd"][:] = 0.04 * np.cos(phase)
             arrived["came_has_tau"][0] = rng.integers(2)
             arrived["came_tau"][:] = rng.uniform(-2.0, 2.0, n)
             if self._event == "nan":
                 arrived["came_after"][rng.integers(2 * n)] = rng.choice([np.nan, np.inf, 1e301])
+        if self._event == "rest":
+            self.qd[:] = 0.0
         self.qd += 0.05 * (desired[1] + 20.0 * (desired[0] - self.q) - self.qd)
         if self._event == "hit":
             self.qd[rng.integers(n)] = 0.0

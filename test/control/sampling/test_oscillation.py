@@ -20,13 +20,14 @@ class Found(NamedTuple):
     frequency: float
 
 
-def oscillation_of(error, seconds=2.0):
+def oscillation_of(error, seconds=2.0, speed=0.0):
     """The first oscillation in an error, a function of time in s; None if there is none."""
     layout = Layout(OSCILLATION, 1)
     state = {name: layout.of(layout.initial(), name) for name in layout}
     for t in np.arange(0.0, seconds, STEP):
         now = {"now": t, "entered": float(t == 0.0), "has_feedback": 1.0}
-        state.update(look(Facts(state, now, {"error": np.array([error(t)])})))
+        seen = {"error": np.array([error(t)]), "compared": np.array([[0.0], [speed]])}
+        state.update(look(Facts(state, now, seen)))
         if state["oscillates"]:
             return Found(float(state["oscillating_size"]), float(state["oscillating_rate"]))
     return None
@@ -45,6 +46,13 @@ def test_an_even_error_that_lasts_is_an_oscillation(half_period, growth):
 
 def test_what_dies_out_is_none():
     assert oscillation_of(lambda t: 0.1 * np.exp(-3.0 * t) * np.sin(np.pi * t / 0.1)) is None
+
+
+@pytest.mark.parametrize("lag", [1e-3, 1.4e-3])
+def test_states_that_come_unevenly_by_a_millisecond_are_none_in_motion(lag):
+    even = lambda t: lag * np.sin(np.pi * t / 0.02)  # noqa: E731
+    assert oscillation_of(even, speed=1.0) is None
+    assert oscillation_of(even) is not None
 
 
 def test_pushes_in_pairs_are_none():
