@@ -233,7 +233,8 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
     again = both(stands, less(NEVER / 2.0, x.received_at))
     speed = abs(x.state_qd)
-    stuck = chosen(again, maximum(1.0 - step / STUCK_S, 0.0) * x.stuck_for + step * x.state_qd, 0.0 * x.state_qd)
+    lasting = maximum(1.0 - step / STUCK_S, 0.0) * x.stuck_for
+    stuck = chosen(again, lasting + step * x.state_qd, 0.0 * x.state_qd)
     same = both(again, less(abs(x.state_qd - x.received_qd), 1e-12))
     same = both(same, less(FROZEN_SPEED * x.velocity, speed), less(x.received_stamp, x.state_stamp))
     frozen = chosen(same, x.frozen_for + step, 0.0 * speed)

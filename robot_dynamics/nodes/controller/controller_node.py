@@ -150,7 +150,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._use_settings()
         self.prepare_mode(parameters.mode, self.arm.base)
         self._in_use = self._wanted
-        self.controller = Controller(self.arm.at(monotonic()), self._settings, self.hand.task)
+        self.controller = Controller(self.arm.at(self.now()), self._settings, self.hand.task)
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
@@ -203,8 +203,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at, self._measured_at = 0, 0.0, 0.0
-        # Simulated time runs at another speed, and in steps: it does not tell how late a state is
-        self._simulated = bool(self.get_parameter("use_sim_time").value)
         self.report.begin()
         inputs = [*self.arm.inputs, self._reference_in, *self.hand.inputs]
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
@@ -230,13 +228,13 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states, controller = self.states, self.controller
         end = monotonic() + LONGEST_STOP_S
         while self.active and states.complete and self.listened_to:
-            now = monotonic()
-            sees = controller.sees(now)  # else the model brings the arm to rest, for a while
-            if controller.status is Status.SILENT or (now > end and not sees):
+            sees = controller.sees(self.now())  # else the model brings it to rest, for a while
+            late = monotonic() > end
+            if controller.status is Status.SILENT or (late and not sees):
                 self.get_logger().error("commands end without joint_states: rest is not measured")
                 return None
             rests = controller.rests
-            if (sees and rests) or now > end:
+            if (sees and rests) or late:
                 gravity = self.arm.standing(controller.model).gravity(states.position.copy())
                 effort = controller.holding_effort(gravity)
                 self._log_end(effort, rests)
@@ -313,7 +311,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def tick(self) -> None:
         """Publish the command for the last state and reference, then measure."""
-        now = monotonic()
+        now = self.now()
         answered = self._answer(now)
         if self._unmeasured and now >= self._measure_at:
             self._measure_states(now)
@@ -404,9 +402,12 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states = self.states
         try:
             if states.read(values) and states.complete:
-                came = self._states_in.counts.at
+                if self.simulated is not None:
+                    self.simulated.reaches(states.stamp)
+                came = self.now()
                 stamp = self._stamped = self._stamps.usable(states.stamp) / NS_PER_S
-                delay = self._age_on_arrival(stamp, came) if stamp and not self._simulated else 0.0
+                # Simulated time passes in steps: it does not tell how late a state is
+                delay = self._age_on_arrival(stamp, came) if stamp and not self.simulated else 0.0
                 self.controller.set_state(
                     self._measured, came, finite=True, at=stamp or came, delay=delay
                 )
@@ -418,7 +419,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _age_on_arrival(self, stamp: float, came: float) -> float:
         """Return the age of the last state when it came, s."""
-        return self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
+        return self.nanoseconds / NS_PER_S - stamp - (self.now() - came)
 
     def _measure_states(self, now: float) -> None:
         """Measure the age of the last believed state on arrival; others do not tell the rate."""
@@ -438,7 +439,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if reference.read(values) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
                 self._history.add(stamp, self._desired)
-            self._reference_at = self._reference_in.counts.at
+            self._reference_at = self.now()
         except RobotDynamicsError as error:
             self.throttled_log.warn("reference", error)
 

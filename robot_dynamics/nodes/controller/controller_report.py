@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,7 +81,7 @@ class ControllerReport:
 
     def begin(self) -> None:
         """Start reporting afresh; announce that references are followed."""
-        self._began = monotonic()
+        self._began = self._node.now()
         self._forget()
         self.at_work = True
         self.announce()
@@ -117,7 +116,7 @@ class ControllerReport:
             return (status or Status.WAITING).words
         if not ALL_MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
-        if not node.listened_to and monotonic() > self._began + DISCOVERY_S:
+        if not node.listened_to and node.now() > self._began + DISCOVERY_S:
             return f"no node subscribes to {node.command.topic}"
         # Only until the next attempt: nothing else could show that the joints are free by now
         braked = self.braked_by is not None and status is Status.SETTLING

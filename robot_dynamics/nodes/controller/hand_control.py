@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,7 +218,7 @@ class HandControl:
         Raises:
             RobotDynamicsError: One line on why a target is ignored.
         """
-        node, now = self._node, monotonic()
+        node, now = self._node, self._node.now()
         mode = node.controller.settings.mode
         task = node.controller.task
         if task is None or not node.controller.in_task_space:
@@ -293,7 +292,7 @@ class HandControl:
             raise ArgumentError(
                 f"{FELT} is ignored: frame '{msg.header.frame_id}' moves against '{task.hand}'"
             )
-        task.feel(-moved_wrench(own.pose.inverse() @ sensor.pose, wrench), monotonic())
+        task.feel(-moved_wrench(own.pose.inverse() @ sensor.pose, wrench), self._node.now())
 
     def publish(self, now: float) -> None:
         """Publish pose and error of the hand if they are due."""
@@ -323,7 +322,7 @@ class HandControl:
             return
         for topic in (POSE, TWIST, WRENCH):
             self._has_one_publisher(task, topic)
-        now = monotonic()
+        now = node.now()
         if self._driven and not task.moves(now):
             self._driven = False
             node.get_logger().warning(f"{TWIST} has ended: the hand comes to rest")
@@ -393,7 +392,7 @@ class HandControl:
         return {
             "hand": task.hand,
             "target": kind,
-            "target: age (s)": None if given is None else monotonic() - given[1],
+            "target: age (s)": None if given is None else self._node.now() - given[1],
             "target: error (m or rad)": None if last is None else last.error.tolist(),
             "singularity": None if last is None else last.singularity,
             "stiffness (N/m and N m/rad)": task.settings.stiffness.diagonal().tolist(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -119,7 +118,7 @@ class WrenchInput:
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("wrench", f"wrench refused: {error}")
             return
-        self._watchdog.feed(monotonic())
+        self._watchdog.feed(self._node.now())
         self.received = True
 
     def check(self, now: float) -> None:

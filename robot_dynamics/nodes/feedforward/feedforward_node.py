@@ -77,8 +77,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._follower: Follower | None = None
         model = Model(Dynamics(robot, self.parameters.formulation), no_feedback)
         self.arm = OnlineModel(self, model, self._motion_ahead, FrictionInput(self))
-        compile_kernels(self.arm.at(monotonic()))
-        self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
+        compile_kernels(self.arm.at(self.now()))
+        self._desired = DesiredMotion(self.arm, self.now(), self.parameters.fade)
         self._states = BelievedStates(robot, self.parameters.velocity_filter)
         self._measurements = 0
         continuous = continuous_joints(robot)
@@ -170,13 +170,13 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def tick(self) -> None:
         """Publish the present reference."""
-        steady, clock = monotonic(), self._motion_clock
+        steady, clock = self.now(), self._motion_clock
         if reads_states := steady >= self._read_states_at:
             self._states_in.take()
         stamp = self.nanoseconds
         if (follower := self._follower or self._start_following(stamp)) is None:
             return
-        before, jump = clock.now, clock.tick(stamp, steady)
+        before, jump = clock.now, clock.tick(stamp, monotonic())
         now = clock.now
         if jump:
             self._on_clock_jump(follower, jump, before)

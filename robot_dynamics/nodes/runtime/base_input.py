@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ class BaseInput:
         self._topic: str = parameters.base_motion
         self.estimate = BaseEstimate(gravity, parameters.base_filter, parameters.base_timeout)
         self._stamps = StampCheck(self._topic, node.get_logger().warning)
-        self._begun, self._logged = monotonic(), ""
+        self._begun, self._logged = self._node.now(), ""
         self._allowed, self._rivals = 1, ""
         kind, take = Imu, self._take_imu
         if self._topic == "odom":
@@ -69,7 +68,7 @@ class BaseInput:
     def _on_message(self, msg: Any) -> None:
         if self._publishers() > self._allowed:
             return
-        now = monotonic()
+        now = self._node.now()
         try:
             self._take(msg, self._measured_at(msg, now), now)
         except RobotDynamicsError as error:
@@ -108,13 +107,13 @@ class BaseInput:
         if count > 1 and not undiscovered(self._node, self.source.topic):
             publishers = publishers_of(self._node, [self.source.topic])
             if len(names := sorted(set(publishers))) > 1:
-                self._rivals, self._begun = " and ".join(names), monotonic()
+                self._rivals, self._begun = " and ".join(names), self._node.now()
             elif len(publishers) >= count:
                 self._allowed = count
 
     def _missing(self) -> str:
         """Return that no measurement counts, in words; an empty text if one does."""
-        estimate, now = self.estimate, monotonic()
+        estimate, now = self.estimate, self._node.now()
         last = "in the last known direction" if estimate.received else "as the robot has it"
         still = f"the base counts as still, under gravity {last}"
         if self._rivals:
@@ -127,7 +126,7 @@ class BaseInput:
         """Log once when measurements stop or are ignored, and once when they count again."""
         self._look_for_rivals()
         if not self._node.active:  # its loop reads no messages
-            self._begun, self._logged = monotonic(), ""
+            self._begun, self._logged = self._node.now(), ""
             return
         missing, log = self._missing(), self._node.get_logger()
         if missing == self._logged:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from time import monotonic
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped
@@ -129,7 +128,7 @@ class OnlineModel:
         if node.parameters.base_motion != "none":
             gravity = self._given_gravity(model.dynamics.robot)
             self._moving = BaseInput(node, gravity, lambda: self.load)
-            model = replace(model, base=self._moving.estimate.at(monotonic()))
+            model = replace(model, base=self._moving.estimate.at(node.now()))
         self._moved: tuple[object, object, Model] = None, None, model
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
@@ -227,7 +226,7 @@ class OnlineModel:
             base = replace(base, frame=load.endpoint)
         self.prepare(base, load.endpoint)
         self._set_payload(self.payload.value, base, load)
-        load.on(base, monotonic())  # the initial payload acts at once
+        load.on(base, self._node.now())  # the initial payload acts at once
         return base, load
 
     # -- diagnostics ------------------------------------------------------------------------
@@ -239,7 +238,7 @@ class OnlineModel:
             return found + self._moving.faults()
         if not self._node.parameters.gravity_from_imu:
             return found
-        age = monotonic() - max(self._imu_at, self._imu_since)
+        age = self._node.now() - max(self._imu_at, self._imu_since)
         if age < IMU_TIMEOUT_S:
             return found
         kept = "its last direction" if self._imu_at else "the direction of the parameter"
@@ -312,7 +311,7 @@ class OnlineModel:
         if not parameters.gravity_from_imu:
             self._imu_gravity = None
         elif self._imu_in is None:
-            self._imu_since = monotonic()
+            self._imu_since = self._node.now()
             self._imu_in = self._node.create_subscription(Imu, "imu", self._on_imu, STATE_QOS)
         gravity = self._gravity(self.base.dynamics.robot)
         if not np.array_equal(gravity, self.load.gravity.target):
@@ -402,7 +401,7 @@ class OnlineModel:
             self._node.throttled_log.warn("payload", f"payload refused: {result.reason}")
 
     def _on_imu(self, msg: Imu) -> None:
-        parameters, now = self._node.parameters, monotonic()
+        parameters, now = self._node.parameters, self._node.now()
         if not parameters.gravity_from_imu:
             return
         try:

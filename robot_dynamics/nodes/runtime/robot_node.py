@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import Any, ClassVar, Generic, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -53,6 +54,7 @@ from robot_dynamics.nodes.runtime.robot_description import (
     described_joints,
     moved,
 )
+from robot_dynamics.nodes.runtime.simulated_time import SimulatedTime
 from robot_dynamics.nodes.runtime.timers import LoopTimer
 from robot_dynamics.robot import Robot
 
@@ -107,6 +109,8 @@ class RobotNode(ManagedNode, Generic[P]):
         robot: The robot with its unused joints locked; known once configured.
         loop: Runs the fast work; set by the process.
         task: Name of the node's task in the loop.
+        now: Returns the present time, s, of a clock that never jumps: simulated with use_sim_time.
+        simulated: That time if it is simulated, else None.
         loop_timers: Periodic slow work; see `every`.
         inputs: The topics that the loop reads.
         counter_deltas: Growth of counters since the last report.
@@ -126,6 +130,10 @@ class RobotNode(ManagedNode, Generic[P]):
         self.loop: Loop
         self.task = self.get_fully_qualified_name().lstrip("/")
         self._time_of_clock = self.get_clock().handle.get_now
+        self.simulated = None
+        if self.get_parameter("use_sim_time").value:
+            self.simulated = SimulatedTime(lambda: self.nanoseconds)
+        self.now: Callable[[], float] = self.simulated or monotonic
         self._fast = LoopCallbackGroup()
         self._description = RobotDescription(
             self, self.declared.value, self._on_description, require_inertia=self.NEEDS_INERTIA
