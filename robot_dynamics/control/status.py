@@ -10,6 +10,7 @@ import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.logic import chosen, either, less, negated
 
 
@@ -75,8 +76,8 @@ TABLE = (
     Row(Status.WAITING, lambda x: negated(x.seen), "no state has come yet", "nothing is commanded"),
     Row(
         Status.SILENT,
-        lambda x: less(x.state_timeout + x.blind_time, x.age),
-        "no state for `state_timeout` and `blind_time` together",
+        lambda x: less(x.state_timeout + maximum(x.blind_time, x.stop), x.age),
+        "no state for `state_timeout` and `blind_time` together, or `stop` if that is longer",
         "nothing is commanded: brakes or friction hold it",
     ),
     Row(

@@ -222,7 +222,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     status = next_status(
         Facts(
             {name: getattr(x, name) for name in ("seen", "age", "now", "halted", "refused")},
-            {name: getattr(x, name) for name in ("state_timeout", "blind_time")},
+            {name: getattr(x, name) for name in ("state_timeout", "blind_time", "stop")},
             {"blind": blind, "cause": cause, "commanded": commanded, "paused": paused},
             {"comes": comes, "settled_at": settled_at},
         )

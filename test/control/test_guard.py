@@ -80,6 +80,15 @@ def test_a_second_publisher_of_another_pose_is_not_believed(model, every):
     assert int(bench.controller.field("flaw")[0]) in (Flaw.NONE, Flaw.JUMP)
 
 
+def test_commands_without_states_do_not_end_before_the_arm_is_at_rest(model):
+    bench = moving(model, blind_time=0.01)
+    begun = len(bench.statuses)
+    bench.fail(0.6, lambda *_: None)
+    ended = bench.statuses.index(Status.SILENT, begun)
+    assert (ended - begun) * STEP == pytest.approx(0.1 + Settings().stop, abs=2 * STEP)
+    assert np.all(np.abs(bench.plant.qd) < 0.1)
+
+
 @settings(max_examples=8)
 @given(st.floats(0.01, 0.4), st.floats(0.0, 0.8))
 def test_a_gap_adds_no_energy_whenever_it_comes(model, gap, phase):

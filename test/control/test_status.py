@@ -11,6 +11,7 @@ IN_ORDER = {
     "age": 0.0,
     "state_timeout": 0.1,
     "blind_time": 1.0,
+    "stop": 0.3,
     "blind": 0.0,
     "cause": 0.0,
     "halted": 0.0,
