@@ -271,3 +271,6 @@ BY_JOINT = tuple(
 
 IN_TASK_SPACE = tuple(i for i, name in enumerate(LAWS) if name in TASK_MODES)
 """Numbers of the laws in task space."""
+
+WITHOUT_INERTIA = tuple(LAWS.index(name) for name in ("pd", "pd_gravity", "impedance"))
+"""Numbers of the laws that know no accelerations: their joints begin to move late."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
-from robot_dynamics.control.laws import IN_TASK_SPACE
+from robot_dynamics.control.laws import IN_TASK_SPACE, WITHOUT_INERTIA
 from robot_dynamics.control.logic import (
     all_of,
     among,
@@ -42,9 +42,8 @@ STOOD, SOONEST = 1.0, 0.2
 """Largest and smallest way of the reference of a joint that stands, relative to the distance at
 which it is near. Dry friction may hold a slow joint, but none that is to move fast."""
 
-STOOD_S, TURNS_WITHIN = 0.1, 0.5
-"""Least time for which a joint stands, s, because one that turns round stands for a moment; and way
-of the reference that is enough at high speed, relative to the distance at which it is near."""
+STOOD_S = 0.1
+"""Least time for which a joint stands, s, with a law that lets it begin to move late."""
 
 SLOW = 0.05
 """Desired speed from which the way is smaller, relative to the speed limit."""
@@ -120,8 +119,9 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     moves = chosen(counts, less(STILL, abs(x.q - x.stood_at)), 1.0 + 0.0 * counts)
     way = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)
     share = SLOW * x.velocity / maximum(abs(x.desired[1]), 1e-9)
-    moment = minimum(STOOD_S * abs(x.desired[1]), TURNS_WITHIN * x.nearest)
-    limit = maximum(x.nearest * clip(share, SOONEST, STOOD), moment)
+    limit = x.nearest * clip(share, SOONEST, STOOD)
+    lag = among(x.law, WITHOUT_INERTIA) * minimum(STOOD_S * abs(x.desired[1]), x.nearest / 2.0)
+    limit = maximum(limit, lag)
     i, excess, value, most = first_largest(way - limit, way, limit)
     stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
     found |= {

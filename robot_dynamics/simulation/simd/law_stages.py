@@ -322,6 +322,7 @@ class LawStages:
             "status": float(Status.TRACKING),
             "law": float(LAWS.index(law)),
             "trust": 1.0,
+            "flaw": 0.0,
         }
         q, qd = x["measured_q"], x["measured_qd"]
         present = {
