@@ -329,6 +329,7 @@ class LawStages:
         if self._mode.in_task_space:
             known |= {f"target_{k}": v for k, v in hand_rows(row[self._hand]).items()}
             known |= {"posture": rows[0], "task_fast": np.full(n, LARGEST)}
+            known["task_held"] = known["task_held"].astype(object)  # symbols are written into it
         elif self._model.friction is None or not self._model.friction.load.any():
             known["table_friction"] = rows[3]  # not of use to laws that take the whole effort
         return Facts(known)

@@ -123,7 +123,8 @@ class KnowingTheBase:
         self.law, self.base = law, base
 
     def __call__(self, t, desired, measured):
-        self.law.model = replace(self.law.model, base=self.base(t))
+        tracking = self.law.tracking
+        tracking.model = replace(tracking.model, base=self.base(t))
         return self.law(t, desired, measured)
 
 
