@@ -17,13 +17,12 @@ from benchmark.kernels.contenders import mujoco_model
 from benchmark.peak import operations
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.native.loop.loop_steps import Run, When
-from robot_dynamics.control import Friction, Model, gains_for
+from robot_dynamics.control import Controller, Friction, Model, Settings, gains_for
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.simd.compiled_loop import (
     CompiledLoop,
     first_efforts,
-    model_parameters,
     plant_parameters,
     reference_table,
 )
@@ -52,10 +51,12 @@ class Loops:
         self.model = Model(self.dynamics, gains_for(self.dynamics))
         self.motion = interpolate(excitation(robot, steps * STEP, share=0.3))
         structure = LoopStructure(mode, every=False, sent=False, sensed=False, shared=True)
+        controller = Controller(self.model, Settings(mode, fade=0.0))
+        controller.settings_vector("effort")[:] = 1e9
         self.loops = {
-            "smooth": CompiledLoop(robot, replace(structure, passive=False)),
-            "dry": CompiledLoop(robot, structure),
-            "noisy": CompiledLoop(robot, replace(structure, sensed=True)),
+            "smooth": CompiledLoop(controller, replace(structure, passive=False)),
+            "dry": CompiledLoop(controller, structure),
+            "noisy": CompiledLoop(controller, replace(structure, sensed=True)),
         }
         inertias = self.loops["dry"].inertias
         t = np.arange(steps) * STEP
@@ -63,11 +64,9 @@ class Loops:
         self.table = reference_table(self.model, structure, self.motion, t, windows)
         friction = Friction(np.full(n, DAMPING), np.zeros(n))
         self.parameters = plant_parameters(inertias, friction, stops=False, step=STEP)
-        self.parameters |= model_parameters(inertias, self.model)
         self.parameters |= {
             "q": self.motion.sample(0.0).q,
             "last": first_efforts(self.model, [self.motion])[0],
-            "limit": np.full(n, 1e9),
         }
 
     def perturbed(self, count: int, what: str) -> dict[str, Any]:

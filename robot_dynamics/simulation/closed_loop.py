@@ -155,7 +155,7 @@ def simulate(
 class LawController:
     """The law of a mode along the desired motion, as `control.tracking` evaluates it.
 
-    The same equations are the law stage of a compiled loop.
+    A compiled loop traces the same stages of the step.
 
     Args:
         model: The arm and its gains.

@@ -188,12 +188,6 @@ class StudyPlan:
             raise ArgumentError("integral is given beside gains; give it as ki of the gains")
 
     @property
-    def has_integral(self) -> bool:
-        """True if the law has an integral part."""
-        own = isinstance(self.gains, Gains) and self.gains.has_integral
-        return own or bool(self.integral)
-
-    @property
     def hand_frame(self) -> str:
         """Name of the frame whose error is measured."""
         return self.robot.tips[0] if self.hand is None else self.hand

@@ -156,13 +156,12 @@ def _gain(setting: Setting, values: Array) -> None:
     The stiffness of the hand is a square of its root, and scales with that of the bandwidth.
     """
     count, factor = len(values), 1.0 + values
-    setting.rows("kp", count)[:] *= factor**2
-    setting.rows("kd", count)[:] *= factor
-    setting.rows("ki", count)[:] *= factor**3
-    setting.rows("bandwidth", count)[:] *= factor
-    for name in ("task_root", "task_damping"):
-        if name in setting.parameters:
-            setting.rows(name, count)[:] *= factor
+    setting.rows("law_kp", count)[:] *= factor**2
+    setting.rows("law_kd", count)[:] *= factor
+    setting.rows("law_ki", count)[:] *= factor**3
+    setting.rows("law_bandwidth", count)[:] *= factor
+    for name in ("law_task_root", "law_task_damping"):
+        setting.rows(name, count)[:] *= factor
 
 
 def _one(_: Robot) -> list[str]:

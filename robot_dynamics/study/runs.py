@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.compiler.native.parallel import processors
+from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, Gains, ideal_gains
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner, gains_for
+from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.task import Task
-from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.base_motions import in_steps
@@ -23,12 +24,10 @@ from robot_dynamics.simulation.simd.compiled_loop import (
     BatchResult,
     CompiledLoop,
     first_efforts,
-    model_parameters,
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.hand_stages import HandStructure, task_parameters
-from robot_dynamics.simulation.simd.law_stages import LoopStructure
+from robot_dynamics.simulation.simd.law_stages import LoopStructure, law_key, law_parameters
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting
@@ -72,40 +71,35 @@ class Runner:
     """
 
     def __init__(self, plan: StudyPlan, mode: str) -> None:
-        self.plan, self.model = plan, model_of(plan)
-        task = Task(self.model, plan.hand_frame, plan.task) if mode in TASK_MODES else None
-        hand = HandStructure(plan.hand_frame)
-        if task is not None:
-            hand = HandStructure.of(self.model, task)
-        self.loop = _loop(plan, mode, hand)
-        inertias = self.loop.inertias
-        h = plan.plant_step
-        self._shared = plant_parameters(inertias, plan.joint_friction, stops=plan.stops, step=h)
-        self._shared |= model_parameters(inertias, self.model)
-        if task is not None:
-            self._shared |= task_parameters(self.model, task, hand)
-        self._shared["every"] = np.array([_periods(plan)])
-        n = plan.robot.dof
-        self._shared["rotor"] = np.zeros(n) if plan.rotor_inertia is None else plan.rotor_inertia
+        self.plan = plan
+        model, h, n = model_of(plan), plan.plant_step, plan.robot.dof
+        t = np.arange(plan.steps) * h
+        moves = plan.base_motion
+        base = None if moves is None else in_steps(moves, plan.robot, t, h)
+        if base is not None and plan.known_base == "motion":
+            model = replace(model, base=base[0, :15])
+        controller = _controller(plan, mode, model)
+        self.loop = _loop(plan, mode, controller)
+        structure = self.loop.structure
+        self._shared = plant_parameters(
+            self.loop.inertias, plan.joint_friction, stops=plan.stops, step=h
+        )
+        self._shared |= law_parameters(controller)
         self._shared |= {
-            "effort_rate": np.full(n, plan.effort_rate),
+            "every": np.array([_periods(plan)]),
+            "rotor": np.zeros(n) if plan.rotor_inertia is None else plan.rotor_inertia,
             "sensor_delay": np.zeros(1),
             "command_delay": np.zeros(1),
             "deviation": np.zeros(2 * n),
             "resolution": np.zeros(2 * n),
         }
         motions = plan.trajectories()
-        t = np.arange(plan.steps) * h
         # Two windows of rest, between which motion must not grow
         resting, half = t >= (1.0 - plan.rest) * plan.duration, (1.0 - 0.5 * plan.rest)
         late = t >= half * plan.duration
         windows = np.stack([resting & ~late, late], axis=1).astype(float)
-        structure, moves, model = self.loop.structure, plan.base_motion, self.model
-        base = None if moves is None else in_steps(moves, plan.robot, t, h)
-        if base is not None and structure.base == "motion":
-            model = replace(model, base=base[0, :15])
         self.references = np.array(
-            [reference_table(self.model, structure, motion, t, windows, base) for motion in motions]
+            [reference_table(model, structure, motion, t, windows, base) for motion in motions]
         )
         self._starts = np.array([motion.sample(0.0).q for motion in motions])
         self._first = first_efforts(model, motions)
@@ -204,13 +198,19 @@ def _cached(key: object, make: Callable[[], Any]) -> Any:
     return _cache[key]
 
 
-def _loop(plan: StudyPlan, mode: str, hand: HandStructure) -> CompiledLoop:
+def _controller(plan: StudyPlan, mode: str, model: Model) -> Controller:
+    """Return the controller whose law the runs of a mode have."""
+    task = Task(model, plan.hand_frame, plan.task) if mode in TASK_MODES else None
+    settings = Settings(mode, effort_rate=np.full(plan.robot.dof, plan.effort_rate), fade=0.0)
+    return Controller(model, settings, task)
+
+
+def _loop(plan: StudyPlan, mode: str, controller: Controller) -> CompiledLoop:
     """Return the compiled loop of a plan, cached per process."""
     friction, varies = plan.joint_friction, set(plan.vary)
     structure = LoopStructure(
         mode,
         plan.integrator,
-        integral=plan.has_integral,
         stribeck=bool(friction.stiction.any()),
         uneven=friction.is_uneven,
         passive=plan.stops or friction.is_dry,
@@ -219,11 +219,11 @@ def _loop(plan: StudyPlan, mode: str, hand: HandStructure) -> CompiledLoop:
         sent="command_delay" in varies,
         every="rate" in varies or _periods(plan) != 1.0,
         shared=len(plan.motions) == 1,
-        hand=hand,
+        hand=plan.hand_frame,
         base=None if plan.base_motion is None else plan.known_base,
     )
-    key = robot_digest(plan.robot), structure
-    loop: CompiledLoop = _cached(key, lambda: CompiledLoop(plan.robot, structure))
+    key = structure, law_key(controller, structure)
+    loop: CompiledLoop = _cached(key, lambda: CompiledLoop(controller, structure))
     return loop
 
 

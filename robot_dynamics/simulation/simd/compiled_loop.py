@@ -14,38 +14,17 @@ import numpy as np
 
 from robot_dynamics.compiler.native.loop.loop_steps import Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
+from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.friction import ELEMENTS, Friction, held, slipped_along
-from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.simd.hand_stages import HAND_STATISTICS, hand_table, in_units
-from robot_dynamics.simulation.simd.law_stages import LawStages, LoopStructure
+from robot_dynamics.simulation.simd.hand import HAND_STATISTICS, hand_table, in_units
+from robot_dynamics.simulation.simd.law_stages import LAW, LawStages, LoopStructure
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
-from robot_dynamics.spatial import inertial_parameters
 from robot_dynamics.trajectory.trajectory import State, Trajectory
-
-PARAMETERS = (
-    *("body", "gravity", "h", "viscous", "coulomb", "stiction", "stribeck", "lower", "upper"),
-    *("memory", "slip", "elastic"),
-    *("rotor", "model_body", "model_gravity", "model_rotor", "kp", "kd", "ki", "i_clamp"),
-    *("bandwidth", "damping_ratio", "limit", "effort_rate", "every", "sensor_delay"),
-    *("command_delay", "deviation", "resolution", "last", "q", "qd", "load", "offset"),
-    *(
-        "task_root",
-        "task_damping",
-        "task_mobility",
-        "task_largest",
-        "task_numbers",
-        "task_returning",
-    ),
-    *("model_viscous", "model_coulomb", "model_width"),
-)
-"""Parameters of a batch: one row per member, or one for all. Those of the last two lines belong to
-laws in task space."""
 
 PER_JOINT = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
 
@@ -85,7 +64,7 @@ class CompiledLoop:
     """The closed loop of one structure.
 
     Args:
-        robot: A robot of that structure. Only its geometry is used, not its inertias.
+        controller: The controller, whose law and limits act.
         structure: The compiled-in choices.
 
     Raises:
@@ -93,9 +72,9 @@ class CompiledLoop:
         BackendError: If there is no usable llvmlite.
     """
 
-    def __init__(self, robot: Robot, structure: LoopStructure | None = None) -> None:
-        self.robot, self.structure = robot, structure or LoopStructure()
-        how = self.structure
+    def __init__(self, controller: Controller, structure: LoopStructure) -> None:
+        self.structure = how = structure
+        robot = controller.model.dynamics.robot
         self.inertias = SymbolicInertias(robot, base_moves=how.base is not None)
         plant = PlantStages(
             self.inertias,
@@ -104,7 +83,7 @@ class CompiledLoop:
             uneven=how.uneven,
             remembers=how.remembers,
         )
-        law = LawStages(self.inertias, how)
+        law = self._law = LawStages(self.inertias, how, controller)
         sizes = plant.sizes | law.sizes
         self._tau = "tau" if how.sent else "last"
         items = (*law.before(), *plant.steps(how.integrator), Record((self._tau,)))
@@ -126,7 +105,8 @@ class CompiledLoop:
         """Run N members through all steps.
 
         Args:
-            parameters: By the names of `PARAMETERS`: shape (N, size), (size,) or a number.
+            parameters: Arrays by name: shape (N, size), (size,) or a number. The settings of the
+                step, `law_parameters`, are those of the controller by default.
             references: Tables of motions, shape (m, steps, columns); see `reference_table`.
             motion: Index of the motion that each member follows, shape (N,).
             keys: Streams of noise, shape (N,), 64-bit integers.
@@ -149,7 +129,7 @@ class CompiledLoop:
         native.set(memory, "row", _column(addresses.astype(np.int64).view(np.float64)))
         native.set(memory, "key", _column(keyed))
         native.set(memory, "alive", np.ones(1))
-        for name, values in parameters.items():
+        for name, values in {**self._law.numbers, **parameters}.items():
             rows = np.asarray(values, dtype=np.float64)
             native.set(memory, name, rows)
         resolution = native.array(memory, "resolution")
@@ -171,11 +151,18 @@ class CompiledLoop:
         return BatchResult(results, {name: values[:, :count] for name, values in kept.items()})
 
     def _check(self, parameters: Mapping[str, Any]) -> None:
-        unknown = set(parameters) - set(PARAMETERS)
+        unknown = set(parameters) - set(self.native.sizes)
         if unknown:
             raise ArgumentError(
-                f"no parameter '{min(unknown)}'; choose among {', '.join(PARAMETERS)}"
+                f"no parameter '{min(unknown)}'; choose among {', '.join(self.native.sizes)}"
             )
+        for name in parameters.keys() & self._law.constant.keys():
+            constant, number = self._law.constant[name], self._law.numbers[name]
+            if (np.atleast_2d(parameters[name])[:, constant] != number[constant]).any():
+                raise ArgumentError(
+                    f"{name} differs from the number that was compiled in; "
+                    f"take LoopStructure(varied=({name.removeprefix(LAW)!r},))"
+                )
         for choice, names in OPTIONAL.items():
             for name, absent in names.items():
                 given = np.abs(parameters.get(name, absent))
@@ -191,33 +178,6 @@ def _column(values: Array) -> Array:
 
 
 Parameters = dict[str, Array]
-
-
-def model_parameters(inertias: SymbolicInertias, model: Model) -> Parameters:
-    """Return the parameters of the law's model, shared by all members.
-
-    Raises:
-        ArgumentError: If the model exerts a wrench, which a compiled loop does not support.
-    """
-    if model.wrench is not None:
-        raise ArgumentError("a compiled loop has no wrench; leave it out of the model")
-    robot, n = model.dynamics.robot, model.dynamics.robot.dof
-    body = inertias.values(robot)
-    if model.payload is not None:
-        at = inertias.of_body_at(model.frame or robot.tips[0])
-        body = body + at @ inertial_parameters(model.payload)
-    gains = model.gains
-    return {
-        "model_body": body,
-        "model_gravity": robot.gravity if model.gravity_vector is None else model.gravity_vector,
-        "model_rotor": np.zeros(n) if model.rotor_inertia is None else model.rotor_inertia,
-        "kp": np.broadcast_to(gains.kp, (n,)),
-        "kd": np.broadcast_to(gains.kd, (n,)),
-        "ki": np.broadcast_to(gains.ki, (n,)),
-        "i_clamp": np.broadcast_to(gains.i_clamp, (n,)),
-        "bandwidth": np.array([model.bandwidth]),
-        "damping_ratio": np.array([model.damping_ratio]),
-    }
 
 
 def plant_parameters(
@@ -236,8 +196,6 @@ def plant_parameters(
         "stribeck": np.broadcast_to(friction.stribeck, (n,)),
         "lower": robot.limits.lower if stops else -unbounded,
         "upper": robot.limits.upper if stops else unbounded,
-        "limit": effort_limits(robot),
-        "effort_rate": unbounded,
         "every": np.ones(1),
         **({"load": friction.load, "offset": friction.offset} if friction.is_uneven else {}),
         **(_memory(friction, n) if friction.remembers else {}),
@@ -273,23 +231,25 @@ def reference_table(
     q, qd, qdd = (np.ascontiguousarray(x) for x in state)
     loaded = model.friction is not None and bool(model.friction.load.any())
     load = model.inverse(q, qd, qdd) if loaded else None
-    effort = np.broadcast_to(model.friction_effort(qd, load, _directions(model, q, qd)), qd.shape)
+    directions = _directions(model, q)
+    remembered = None if directions is None else held(directions, qd, model.friction_width)
+    effort = np.broadcast_to(model.friction_effort(qd, load, remembered), qd.shape)
     if structure.mode == "feedforward":
         effort = effort + (model.inverse(q, qd, qdd) if load is None else load)
     hand = structure.hand
-    of_hand = [] if hand is None else [hand_table(model, hand.frame, State(q, qd, qdd))]
-    of_base = [] if base is None else [base]
-    return np.concatenate([q, qd, qdd, effort, windows, *of_hand, *of_base], axis=1)
+    columns = [q, qd, qdd, effort, windows]
+    columns += [] if hand is None else [hand_table(model, hand, State(q, qd, qdd))]
+    columns += [] if directions is None else [directions]
+    return np.concatenate(columns if base is None else [*columns, base], axis=1)
 
 
-def _directions(model: Model, q: Array, qd: Array) -> Array | None:
-    """Return what a law compensates of the directions that friction remembers on a motion."""
+def _directions(model: Model, q: Array) -> Array | None:
+    """Return the directions that friction remembers on a motion, shape of q."""
     if model.friction is None or not model.friction.remembers:
         return None
     slip, elastic = (x.ravel() for x in model.friction.elements)
     states = slipped_along(np.tile(q, ELEMENTS), slip, elastic)
-    found = states.reshape(len(q), ELEMENTS, -1).mean(axis=1)
-    return np.asarray(held(found, qd, model.friction_width))
+    return np.asarray(states.reshape(len(q), ELEMENTS, -1).mean(axis=1))
 
 
 def first_efforts(model: Model, motions: Sequence[Trajectory]) -> Array:

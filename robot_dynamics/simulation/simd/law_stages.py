@@ -1,13 +1,14 @@
 """Sensor, control law and bookkeeping of one step, for all batch members.
 
-The law is that of `control.laws` and the command that of `control.command`, on symbols. The
-numbers of the model are inputs.
+Law and command are those of the step of the controller, traced for an arm that tracks. Its settings
+are inputs, as far as they are not zero, infinite or one for all members.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -21,22 +22,23 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Remember,
     When,
 )
-from robot_dynamics.control.arm import ByInverse
+from robot_dynamics.control.arm import Arm
 from robot_dynamics.control.command import command
+from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.fields import Facts
-from robot_dynamics.control.laws import ALL_MODES, LAWS, Measured, Reference, position_error
+from robot_dynamics.control.intake import LOADS
+from robot_dynamics.control.laws import ALL_MODES, COUPLED, FEEDFORWARD, LAWS, position_error
 from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.control.status import Status
+from robot_dynamics.control.step import Step
+from robot_dynamics.control.step_kernels import key_of, laws_of
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.simulation.simd.hand_stages import (
+from robot_dynamics.simulation.simd.hand import (
     HAND_SIZE,
     HAND_STATISTICS,
-    HandStructure,
-    SymbolicArm,
-    SymbolicTask,
     angle_square,
     hand_error,
     hand_rows,
@@ -50,7 +52,14 @@ BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
 
 ROWS = ("q", "qd", "qdd", "effort")
 """Columns of a reference table for every joint, in this order; two weights follow,
-`hand_stages.HAND_ROWS` if there is a hand, and `plant_stages.BASE_SIZE` if the base moves."""
+`hand.HAND_ROWS` if there is a hand, the directions that the friction of the model remembers if it
+does, and `plant_stages.BASE_SIZE` if the base moves."""
+
+LAW = "law_"
+"""Prefix of the arrays with settings of the step, and of the one with its load."""
+
+SCALED = ("kp", "kd", "ki", "i_clamp", "bandwidth", "task_root", "task_damping", "effort")
+"""Settings of which a one is not a constant: factors may change them."""
 
 KNOWN_BASES = ("motion", "still")
 """Knowledge of a base that moves: its motion, or none, so that a law takes the base for still."""
@@ -66,8 +75,6 @@ class LoopStructure:
     Args:
         mode: One of `control.laws.ALL_MODES`.
         integrator: One of `BATCH_INTEGRATORS`.
-        coupled: As of `Model`.
-        integral: Whether the law has an integral part.
         stribeck: Whether friction at rest may exceed that of sliding.
         uneven: Whether friction may grow with the load, or have an offset.
         passive: Whether joints have dry friction or stops.
@@ -76,14 +83,13 @@ class LoopStructure:
         sent: Whether commands are on their way for a time.
         every: Whether the control period may be longer than a step of the plant.
         shared: Whether all members follow one motion.
-        hand: The hand, whose error is measured and which modes in task space lead.
+        hand: Link or frame whose error is measured and which modes in task space lead.
         base: One of `KNOWN_BASES` if the base moves, as the law knows it.
+        varied: Settings of the step that are inputs although they are zero, infinite or one.
     """
 
     mode: str = "feedforward"
     integrator: str = "semi_implicit_euler"
-    coupled: bool = False
-    integral: bool = False
     stribeck: bool = False
     uneven: bool = False
     passive: bool = True
@@ -92,8 +98,9 @@ class LoopStructure:
     sent: bool = True
     every: bool = True
     shared: bool = False
-    hand: HandStructure | None = None
+    hand: str | None = None
     base: str | None = None
+    varied: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_known("mode", self.mode, "robot_dynamics.control", ALL_MODES)
@@ -110,50 +117,38 @@ class LoopStructure:
 
 
 @dataclass(frozen=True)
-class SymbolicModel(ByInverse):
-    """The interface of `Model` that `control.laws` use, on symbols.
+class ArmOnMotion(Arm):
+    """An arm along a known motion: a table holds the accelerations and the friction of it.
 
     Args:
-        inertias: Base parameters of the structure.
-        x: Arrays by name.
-        coupled: As of `Model`.
-        continuous: As of `Model`.
-        base: Motion of the base as the law knows it, shape (15,); by default it stands.
+        qdd: Accelerations of the motion, shape (n,), rad/s^2 or m/s^2.
+        friction: Efforts that compensate friction on it, shape (n,), N m or N; None to compute
+            them, which a velocity or an effort beside the motion requires.
     """
 
-    inertias: SymbolicInertias
-    x: dict[str, Array]
-    coupled: bool
-    continuous: Array
-    base: Array | None = None
+    qdd: Any = None
+    friction: Any = None
 
-    @property
-    def bandwidth(self) -> Any:
-        """Bandwidth, rad/s."""
-        return self.x["bandwidth"][0]
-
-    @property
-    def damping_ratio(self) -> Any:
-        """Damping ratio, 1."""
-        return self.x["damping_ratio"][0]
-
-    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return efforts of a motion without friction, shape (n,)."""
-        numbers = self.x["model_body"], self.x["model_gravity"]
-        tau = self.inertias.efforts(*numbers, (q, qd, qdd), self.base)
-        return tau + self.x["model_rotor"] * qdd
-
-    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """Return the reference acceleration, which the table holds."""
-        return self.x["desired_qdd"]
+    def forward(self, q: Array, qd: Array, tau: Array, damping: Array | None = None) -> Array:
+        """Return the accelerations of the motion, whose efforts are those of the model."""
+        return np.asarray(self.qdd)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
-        """Return the effort unchanged, because `forward` looks the acceleration up."""
+        """Return the efforts unchanged, because `forward` does not use them."""
         return tau
 
     def friction_effort(self, qd: Array, tau: Array) -> Array:
-        """Return the friction of the reference, which the table holds."""
-        return self.x["desired_effort"]
+        """Return the effort that compensates friction, shape (n,)."""
+        return super().friction_effort(qd, tau) if self.friction is None else self.friction
+
+
+class StepOnMotion(Step):
+    """The step of an arm along a known motion."""
+
+    def _arm(self, x: Facts) -> Arm:
+        arm = super()._arm(x)
+        parts = {part.name: getattr(arm, part.name) for part in fields(arm)}
+        return ArmOnMotion(**parts, qdd=x.desired[2], friction=x.table_friction)
 
 
 class LawStages:
@@ -162,46 +157,49 @@ class LawStages:
     Args:
         inertias: Base parameters of the structure.
         structure: The compiled-in choices.
+        controller: The controller in that mode.
     """
 
-    def __init__(self, inertias: SymbolicInertias, structure: LoopStructure) -> None:
-        self.inertias, self.how = inertias, structure
-        self.integral = structure.integral and ALL_MODES[structure.mode].feedback
-        self.n = inertias.arm.dof
+    def __init__(
+        self, inertias: SymbolicInertias, structure: LoopStructure, controller: Controller
+    ) -> None:
+        self.inertias, self.how, self.n = inertias, structure, inertias.arm.dof
         self._continuous = continuous_joints(inertias.robot)
+        self._mode, self._model = ALL_MODES[structure.mode], controller.model
+        step = controller.run_of_step.kernels.step
+        self._step = StepOnMotion(step.n, step.equations, step.end_effector, step.projector)
+        number = LAWS.index(structure.mode)
+        coupled = number == FEEDFORWARD and controller.model.coupled
+        self._number = COUPLED if coupled else number
+        self.numbers = law_parameters(controller)
+        self.constant = constants_of(controller, structure)
+        integrates = self._mode.feedback and not self.constant[f"{LAW}ki"].all()
+        self.integrates = integrates
+        n, hand = self.n, HAND_SIZE if structure.hand else 0
+        remembers = controller.model.friction is not None and controller.model.friction.remembers
+        self._hand = slice(4 * n + 2, 4 * n + 2 + hand)
+        self._directions = slice(self._hand.stop, self._hand.stop + (n if remembers else 0))
 
     @property
     def sizes(self) -> dict[str, int]:
         """Arrays of sensor, law and statistics, and their numbers of entries."""
         n, one = self.n, 1
-        parameters = ("kp", "kd", "ki", "i_clamp", "limit", "effort_rate", "model_rotor")
         state = ("integral", "last", "cut", "seen_q", "seen_qd", "measured_q", "measured_qd")
         statistics = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
         single = (
-            *("bandwidth", "damping_ratio", "every", "wait", "due", "row", "key", "turn", "noisy"),
+            *("every", "wait", "due", "row", "key", "turn", "noisy"),
             *("sensor_delay", "command_delay", "counted", "early", "late", "lived"),
         )
         return {
-            "model_body": len(self.inertias),
-            "model_gravity": 3,
-            "reference": 4 * n
-            + 2
-            + (HAND_SIZE if self.how.hand else 0)
-            + (BASE_SIZE if self.how.base else 0),
+            "reference": self._directions.stop + (BASE_SIZE if self.how.base else 0),
             "noise": 2 * n,
             "deviation": 2 * n,
             "resolution": 2 * n,
             "fineness": 2 * n,
-            **dict.fromkeys((*parameters, *state, *statistics), n),
+            **dict.fromkeys((*state, *statistics), n),
             **dict.fromkeys((*single, *HAND_STATISTICS), one),
-            **(self._task_sizes if self.how.in_task_space else {}),
+            **{name: len(constant) for name, constant in self.constant.items()},
         }
-
-    @property
-    def _task_sizes(self) -> dict[str, int]:
-        """Parameters of a law in task space and their numbers of entries."""
-        own = self.how.hand.sizes if self.how.hand else {}
-        return {**own, **dict.fromkeys(("model_viscous", "model_coulomb", "model_width"), self.n)}
 
     def before(self) -> tuple[Item, ...]:
         """Return the steps from the state to the efforts that act on the plant."""
@@ -255,97 +253,92 @@ class LawStages:
         return Stage("measure", function, reads, ("measured_q", "measured_qd"))
 
     def _law(self) -> Stage:
-        """Compute the command of a control period."""
-        n, law = self.n, ALL_MODES[self.how.mode]
-        more = ("integral",) if self.integral else ()
+        """Compute the command of a control period by the law and the command of the step."""
+        stage, kept = laws_of(self._step)[self._number], ["last", "cut"]
+        kept += ["integral"] if self.integrates else []
+        fields_of = {"last": "tau"}
 
         def function(**x: Array) -> dict[str, Any]:
-            rows = [x["reference"][i * n : (i + 1) * n] for i in range(len(ROWS))]
-            x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
-            measured = Measured(x["measured_q"], x["measured_qd"])
-            base = base_row(x["reference"]) if self.how.base == "motion" else None
-            model: Any = SymbolicModel(self.inertias, x, self.how.coupled, self._continuous, base)
-            task = None
-            if self.how.in_task_space and self.how.hand is not None:
-                arm = SymbolicArm(self.inertias, x, self.how.hand.frame)
-                target = hand_rows(x["reference"][4 * n + 2 :])
-                task = SymbolicTask(self.how.hand, arm, x, rows[0], target)
-            reference = Reference(rows[0], rows[1], rows[3], task)
-            period = x["every"][0] * x["h"][0]
-            asked = law.asked(model, reference, measured)
-            found = command(self._facts(x, rows, asked, period, adds_pd=law.adds_pd(model)))
+            facts = self._facts(x)
+            facts.learn(stage.function(facts))
+            found = command(facts)
             due = x["due"][0] if self.how.every else 1.0
-            kept = {"last": "tau", **{name: name for name in ("cut", *more)}}
             results: dict[str, Any] = {
-                name: where(due, found[field], x[name]) for name, field in kept.items()
+                name: where(due, found[fields_of.get(name, name)], x[name]) for name in kept
             }
             if self.how.sensed:
                 results["turn"] = x["turn"] + due
             return results
 
         reads = (
-            *("reference", "measured_q", "measured_qd", "model_body", "model_gravity"),
-            *("model_rotor", "kp", "kd", "ki", "i_clamp", "bandwidth", "damping_ratio", "limit"),
-            *("effort_rate", "last", "cut", "every", "h"),
-            *more,
-            *(self._task_sizes if self.how.in_task_space else ()),
+            *("reference", "measured_q", "measured_qd", "every", "h"),
+            *(name for name, constant in self.constant.items() if not constant.all()),
+            *kept,
             *(("due",) if self.how.every else ()),
             *(("turn",) if self.how.sensed else ()),
         )
-        writes = ("last", "cut", *more, *(("turn",) if self.how.sensed else ()))
-        return Stage("law", function, reads, writes)
+        return Stage("law", function, reads, (*kept, *(("turn",) if self.how.sensed else ())))
 
-    def _facts(
-        self,
-        x: Mapping[str, Array],
-        rows: Sequence[Array],
-        asked: Array,
-        period: Any,
-        *,
-        adds_pd: bool,
-    ) -> Facts:
-        """Return the facts of a cycle that tracks: nothing fades, is lost, or has soft limits."""
-        none, infinite = np.zeros(self.n), np.full(self.n, LARGEST)  # constants are finite
-        law = "feedforward" if adds_pd else "computed_torque"
-        constants = {
-            **dict.fromkeys(("seen", "fresh", "trust", "has_feedback", "has_begin_tau"), 1.0),
-            **dict.fromkeys(
-                ("open_loop", "ending", "lets_go_blind", "entered", "shakes", "lead"), 0.0
-            ),
-            **dict.fromkeys(("starts_measured", "cause", "was_ending", "fade_began", "now"), 0.0),
-            **dict.fromkeys(("settings_edition", "edition", "fade"), 0.0),
-            **dict.fromkeys(("gap", "disturbance", "last_speed", "end_tau", "begin_tau"), none),
-            **dict.fromkeys(("soft_stiffness", "soft_damping", "held_tau", "own_inertia"), none),
-            **dict.fromkeys(("soft_upper", "soft_velocity"), infinite),
-            **dict.fromkeys(("soft_lower", "lower"), -infinite),
-            "upper": infinite,
-            "status": float(Status.TRACKING),
-            "law": float(LAWS.index(law)),
-            "trust": 1.0,
-            "flaw": 0.0,
-        }
+    def _facts(self, x: Mapping[str, Array]) -> Facts:
+        """Return the facts of a cycle that tracks: nothing fades, is lost, or is watched."""
+        step, n = self._step, self.n
+        row = x["reference"]
+        rows = [row[i * n : (i + 1) * n] for i in range(len(ROWS))]
+        known: dict[str, Any] = {}
+        for layout in (step.state, step.arrived):
+            initial = layout.initial()
+            known |= {name: layout.of(initial, name) for name in layout}
+        for name in step.settings:
+            shape = step.settings.shapes[name]
+            entries = self._entries(f"{LAW}{name}", x).reshape(shape)
+            known[name] = entries if shape else entries[()]
         q, qd = x["measured_q"], x["measured_qd"]
-        present = {
-            "q": q,
-            "qd": qd,
-            "desired": np.array(rows[:3]),
-            "error": position_error(rows[0], q, self._continuous),
-            "error_rate": rows[1] - qd,
-            "asked": asked,
-            "expected": asked,
-            "tau": x["last"],
-            "cut": x["cut"],
-            "integral": x.get("integral", none),
-            "kp": x["kp"],
-            "kd": x["kd"],
-            "ki": x["ki"] if self.integral else none,
-            "i_clamp": x["i_clamp"] if self.integral else infinite,
-            "effort": x["limit"],
-            "effort_rate": x["effort_rate"],
+        period = x["every"][0] * x["h"][0]
+        known |= {
+            **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
+            "status": float(Status.TRACKING),
+            "law": float(self._number),
+            "has_feedback": float(self._mode.feedback),
+            "was_in_task": float(self._mode.in_task_space),
+            "edition": known["settings_edition"],
+            "fade_began": 0.0,
             "dt": period,
             "longest_cycle": period,
+            "q": q,
+            "qd": qd,
+            "measured_q": q,
+            "measured_qd": qd,
+            "desired": np.array(rows[:3]),
+            "compared": np.array(rows[:2]),
+            "error": position_error(rows[0], q, self._continuous),
+            "error_rate": rows[1] - qd,
+            "reference_tau": rows[3],
+            "has_tau": float(self._number in (FEEDFORWARD, COUPLED)),
+            "table_friction": None,
+            "tau": x["last"],
+            "cut": x["cut"],
+            "load": self._entries(f"{LAW}load", x),
+            "continuous": step.continuous,
         }
-        return Facts(constants, present)
+        if self.integrates:
+            known["integral"] = x["integral"]
+        if self._directions.stop > self._directions.start:
+            known["direction"] = row[self._directions]
+        if step.equations.base_moves:
+            known["base"] = base_row(row)
+        if self._mode.in_task_space:
+            known |= {f"target_{k}": v for k, v in hand_rows(row[self._hand]).items()}
+            known |= {"posture": rows[0], "task_fast": np.full(n, LARGEST)}
+            known["task_held"] = known["task_held"].astype(object)  # symbols are written into it
+        elif self._model.friction is None or not self._model.friction.load.any():
+            known["table_friction"] = rows[3]  # not of use to laws that take the whole effort
+        return Facts(known)
+
+    def _entries(self, name: str, x: Mapping[str, Array]) -> Array:
+        """Return the numbers of the law, of which those that are the same in all are constants."""
+        constant, numbers = self.constant[name], self.numbers[name]
+        finite = np.clip(numbers, -LARGEST, LARGEST)
+        return finite if constant.all() else np.where(constant, finite, x[name])
 
     def _act(self) -> Stage:
         return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))
@@ -376,8 +369,8 @@ class LawStages:
                 ]
                 found["stopped"] = x["stopped"] + counts * np.array(at_stop)
             if hand is not None:
-                desired = hand_rows(x["reference"][4 * n + 2 :])
-                pose = frame_pose(self.inertias.arm, x["q"], hand.frame)
+                desired = hand_rows(x["reference"][self._hand])
+                pose = frame_pose(self.inertias.arm, x["q"], hand)
                 away, s = hand_error(desired["rotation"], desired["position"], *pose)
                 for part, size, square in (
                     ("position", away, away),
@@ -398,6 +391,42 @@ class LawStages:
             *(("lower", "upper") if self.how.passive else ()),
         )
         return Stage("observe", function, (*reads, *sums), sums)
+
+
+def law_parameters(controller: Controller) -> dict[str, Array]:
+    """Return the settings of the step and its load as arrays by their names."""
+    run = controller.run_of_step
+    step = run.kernels.step
+    found = {f"{LAW}{name}": run.settings[part] for name, part in step.settings.slices.items()}
+    load = [run.arrived[step.arrived.slices[f"{name}_goal"]] for name in LOADS]
+    return {**found, f"{LAW}load": np.concatenate(load)}
+
+
+def constants_of(controller: Controller, structure: LoopStructure) -> dict[str, Array]:
+    """Return which numbers of `law_parameters` are compiled in, a mask by name."""
+    return {
+        name: _constants(name.removeprefix(LAW), values, structure.varied)
+        for name, values in law_parameters(controller).items()
+    }
+
+
+def law_key(controller: Controller, structure: LoopStructure) -> str:
+    """Return a fingerprint of all of a controller that a compiled loop depends on."""
+    kernels, model = controller.run_of_step.kernels, controller.model
+    numbers = law_parameters(controller)
+    constant = constants_of(controller, structure)
+    fixed = {name: np.where(constant[name], numbers[name], np.nan) for name in numbers}
+    loaded = model.friction is not None and bool(model.friction.load.any())
+    parts = [key_of(kernels.step, kernels.robot), loaded, *(x.tobytes() for x in fixed.values())]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _constants(name: str, values: Array, varied: Sequence[str]) -> Array:
+    """Return which numbers of a setting are compiled in, a mask of the shape of the values."""
+    if name in varied:
+        return np.zeros(len(values), dtype=bool)
+    ones = (values == 1.0) & (name not in SCALED)
+    return (values == 0.0) | np.isinf(values) | ones
 
 
 def quantised(x: Any, resolution: Any, fineness: Any) -> Any:

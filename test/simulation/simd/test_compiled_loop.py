@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control import TASK_MODES, Friction, Gains, Model, gains_for
+from robot_dynamics.control import (
+    TASK_MODES,
+    Controller,
+    Friction,
+    Gains,
+    Model,
+    Settings,
+    gains_for,
+)
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.control.task_space import KINEMATIC, rotation_vector
@@ -25,12 +33,10 @@ from robot_dynamics.simulation.base_motions import Poses, Sine, in_steps
 from robot_dynamics.simulation.simd.compiled_loop import (
     CompiledLoop,
     first_efforts,
-    model_parameters,
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.hand_stages import HandStructure, task_parameters
-from robot_dynamics.simulation.simd.law_stages import LoopStructure
+from robot_dynamics.simulation.simd.law_stages import LAW, LoopStructure, law_parameters
 from robot_dynamics.trajectory import excitation, interpolate
 
 # Both sides are float64 and differ in the order of operations: the worst joint of a second is
@@ -97,9 +103,17 @@ def model_of(dynamics, member, coupled):
     return Model(dynamics, gains, friction, bandwidth=member.bandwidth, coupled=coupled)
 
 
+VARIED = ("kp", "kd", "ki", "i_clamp", "effort", "effort_rate")
+
+
+def controller_of(model, mode, task=None):
+    return Controller(model, Settings(mode, fade=0.0), task)
+
+
 @functools.cache
-def compiled(robot, structure):
-    return CompiledLoop(robot, structure)
+def compiled(model, structure):
+    task = Task(model, structure.hand) if structure.in_task_space else None
+    return CompiledLoop(controller_of(model, structure.mode, task), structure)
 
 
 class KnowingTheBase:
@@ -109,7 +123,8 @@ class KnowingTheBase:
         self.law, self.base = law, base
 
     def __call__(self, t, desired, measured):
-        self.law.model = replace(self.law.model, base=self.base(t))
+        tracking = self.law.tracking
+        tracking.model = replace(tracking.model, base=self.base(t))
         return self.law(t, desired, measured)
 
 
@@ -156,20 +171,24 @@ def scalar_motion(
     )
 
 
-def compiled_motions(robot, dynamics, motion, members, structure, threads=1, base=None):
-    loop = compiled(robot, structure)
-    inertias, n = loop.inertias, robot.dof
-    models = [model_of(dynamics, member, structure.coupled) for member in members]
+def compiled_motions(
+    robot, dynamics, motion, members, structure, threads=1, base=None, coupled=False
+):
+    n = robot.dof
+    models = [model_of(dynamics, member, coupled) for member in members]
     t = np.arange(SECOND) * STEP
     moved = None if base is None else in_steps(base, robot, t, STEP)
-    table = reference_table(models[0], structure, motion, t, np.zeros((SECOND, 2)), moved)
+    known = structure.base == "motion"
+    knowing = [replace(one, base=moved[0, :15]) if known else one for one in models]
+    loop = compiled(knowing[0], structure)
+    inertias = loop.inertias
+    table = reference_table(knowing[0], structure, motion, t, np.zeros((SECOND, 2)), moved)
     rows = []
-    for member, model in zip(members, models, strict=True):
+    for member, model in zip(members, knowing, strict=True):
         friction = Friction(np.full(n, member.viscous), np.full(n, member.coulomb))
         one = plant_parameters(inertias, friction, stops=member.stops, step=STEP)
-        one |= model_parameters(inertias, model)
-        if structure.in_task_space:
-            one |= task_parameters(model, Task(model, robot.tips[0]), structure.hand)
+        task = Task(model, structure.hand) if structure.in_task_space else None
+        one |= law_parameters(controller_of(model, structure.mode, task))
         one |= {
             "body": inertias.values(loaded(robot, member)),
             "gravity": np.array(member.gravity),
@@ -178,15 +197,13 @@ def compiled_motions(robot, dynamics, motion, members, structure, threads=1, bas
             "sensor_delay": np.array([member.sensor_delay]),
             "command_delay": np.array([member.command_delay]),
             "every": np.array([member.every]),
-            "effort_rate": np.full(n, member.effort_rate),
-            "limit": member.limit_share * robot.limits.effort,
+            f"{LAW}effort_rate": np.full(n, member.effort_rate),
+            f"{LAW}effort": member.limit_share * robot.limits.effort,
         }
         rows.append(one)
     parameters = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     parameters["q"] = motion.sample(0.0).q
-    known = structure.base == "motion"
-    first = replace(models[0], base=moved[0, :15]) if known else models[0]
-    parameters["last"] = first_efforts(first, [motion])[0]
+    parameters["last"] = first_efforts(knowing[0], [motion])[0]
     keys = np.array([member.key for member in members], dtype=np.uint64)
     which = np.zeros(len(members), dtype=int)
     return loop.run(parameters, table[None], which, keys, record=True, threads=threads), models
@@ -220,13 +237,10 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
     dynamics = Dynamics(robot)
     motion = interpolate(excitation(robot, 1.0, share=0.2))
     members = [member for member in MEMBERS if not member.stops or name != "planar_2r"]
-    hand = HandStructure(robot.tips[0])
     if mode in TASK_MODES:
         members = MEMBERS[1:5]  # whose hands turn little: the RMS of rotations is a series
-        model = model_of(dynamics, members[0], coupled)
-        hand = HandStructure.of(model, Task(model, robot.tips[0]))
-    structure = LoopStructure(mode, integrator, coupled, integral=True, hand=hand)
-    ours, models = compiled_motions(robot, dynamics, motion, members, structure)
+    structure = LoopStructure(mode, integrator, hand=robot.tips[0], varied=VARIED)
+    ours, models = compiled_motions(robot, dynamics, motion, members, structure, coupled=coupled)
     for k, (member, model) in enumerate(zip(members, models, strict=True)):
         log = scalar_motion(robot, model, mode, motion, member, integrator)
         at = slice(None, None, member.every)
@@ -237,7 +251,7 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
         assert np.abs(peak).max() <= SAME_MOTION, member
         mean = ours.statistics["square_error"][k] / ours.statistics["counted"][k]
         assert np.sqrt(mean) == pytest.approx(log.rms_error, abs=SAME_MOTION)
-        for part, off in hand_errors(dynamics, log, hand.frame).items():
+        for part, off in hand_errors(dynamics, log, structure.hand).items():
             peak, square = (ours.statistics[f"hand_{x}_{part}"][k, 0] for x in ("peak", "square"))
             rms = np.sqrt(square / ours.statistics["counted"][k, 0])
             assert peak == pytest.approx(off.max(), abs=SAME_MOTION), (part, member)
@@ -263,16 +277,13 @@ def test_a_lane_on_a_base_that_moves_does_so_too(name, mode, integrator, known):
     robot = arm_named(name)
     dynamics = Dynamics(robot)
     motion = interpolate(excitation(robot, 1.0, share=0.2))
-    hand, members = HandStructure(robot.tips[0]), MEMBERS[:2]
-    if mode in TASK_MODES:
-        model = model_of(dynamics, members[0], coupled=False)
-        hand = HandStructure.of(model, Task(model, robot.tips[0]))
+    members = MEMBERS[:2]
     # turns and shakes at once: all 15 numbers differ from zero
     turn, shake = Sine("rx", 0.4, 1.5), Sine("y", 0.05, 1.0)
     t = np.linspace(-0.1, 1.2, 131)
     poses = [(shake.pose(at)[0], turn.pose(at)[1]) for at in t]
     base = Poses(t, *(np.array(part) for part in zip(*poses, strict=True)))
-    structure = LoopStructure(mode, integrator, integral=True, hand=hand, base=known)
+    structure = LoopStructure(mode, integrator, hand=robot.tips[0], base=known, varied=VARIED)
     ours, models = compiled_motions(robot, dynamics, motion, members, structure, base=base)
     for k, (member, model) in enumerate(zip(members, models, strict=True)):
         log = scalar_motion(robot, model, mode, motion, member, integrator, base=base, known=known)
@@ -313,13 +324,11 @@ def test_a_lane_takes_all_settings_of_the_hand(mode):
         friction=Friction(np.full(6, 0.3), np.full(6, 0.5)),
     )
     task = Task(model, hand, settings)
-    structure = LoopStructure(mode, hand=HandStructure.of(model, task))
+    structure = LoopStructure(mode, hand=hand)
     motion = interpolate(excitation(robot, 1.0, share=0.05))
-    loop = CompiledLoop(robot, structure)
+    loop = CompiledLoop(controller_of(model, mode, task), structure)
     friction = Friction(np.full(6, member.viscous), np.full(6, member.coulomb))
     parameters = plant_parameters(loop.inertias, friction, stops=False, step=STEP)
-    parameters |= model_parameters(loop.inertias, model)
-    parameters |= task_parameters(model, task, structure.hand)
     parameters |= {
         "body": loop.inertias.values(loaded(robot, member)),
         "q": motion.sample(0.0).q,
@@ -342,7 +351,7 @@ def test_a_law_in_task_space_without_a_hand_is_refused():
 def test_a_lane_does_not_depend_on_its_neighbours_nor_on_threads():
     robot = arm_named("planar_2r")
     motion = interpolate(excitation(robot, 1.0, share=0.2))
-    structure = LoopStructure("pd", integral=True)
+    structure = LoopStructure("pd", varied=VARIED)
     members = [member for member in MEMBERS if not member.stops] * 3
     dynamics = Dynamics(robot)
     alone = [compiled_motions(robot, dynamics, motion, [m], structure)[0] for m in members[:9]]
@@ -356,7 +365,7 @@ def test_a_lane_does_not_depend_on_its_neighbours_nor_on_threads():
 def test_a_lane_that_diverges_stands_still_and_leaves_the_others_alone():
     robot = arm_named("planar_2r")
     motion = interpolate(excitation(robot, 1.0, share=0.2))
-    structure = LoopStructure("pd", integral=True)
+    structure = LoopStructure("pd", varied=VARIED)
     wild = Member(stiffness=1e4, every=4, viscous=0.0, coulomb=0.0, limit_share=1e9)
     members = [Member(), wild, Member(noise=1e-4)]
     ours, _ = compiled_motions(robot, Dynamics(robot), motion, members, structure)
@@ -370,7 +379,7 @@ def test_a_lane_that_diverges_stands_still_and_leaves_the_others_alone():
 
 def test_a_parameter_that_the_structure_leaves_out_is_refused():
     robot = arm_named("planar_2r")
-    structure = LoopStructure("pd", sensed=False)
+    structure = LoopStructure("pd", sensed=False, varied=VARIED)
     with pytest.raises(ArgumentError) as refused:
         compiled_motions(
             robot,
@@ -384,14 +393,30 @@ def test_a_parameter_that_the_structure_leaves_out_is_refused():
     )
 
 
+def test_another_number_than_the_one_compiled_in_is_refused():
+    robot = arm_named("planar_2r")
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    members = [Member(), Member(ki=300.0)]
+    varied = tuple(name for name in VARIED if name != "ki")
+    with pytest.raises(ArgumentError) as refused:
+        compiled_motions(
+            robot, Dynamics(robot), motion, members, LoopStructure("pd", varied=varied)
+        )
+    assert str(refused.value) == (
+        "law_ki differs from the number that was compiled in; take LoopStructure(varied=('ki',))"
+    )
+
+
 def test_a_structure_that_leaves_out_what_is_not_there_moves_the_same():
     robot = arm_named("planar_2r")
     motion = interpolate(excitation(robot, 1.0, share=0.2))
     member, dynamics = Member(viscous=0.3, coulomb=0.0), Dynamics(robot)
-    full = compiled_motions(robot, dynamics, motion, [member], LoopStructure("pd", integral=True))[
+    full = compiled_motions(robot, dynamics, motion, [member], LoopStructure("pd", varied=VARIED))[
         0
     ]
-    lean = LoopStructure("pd", passive=False, sensed=False, sent=False, every=False, shared=True)
+    lean = LoopStructure(
+        "pd", passive=False, sensed=False, sent=False, every=False, shared=True, varied=VARIED
+    )
     short = compiled_motions(robot, dynamics, motion, [member], lean)[0]
     for what in ("q", "qd", "tau"):
         np.testing.assert_allclose(short.record[what], full.record[what], atol=SAME_MOTION)
