@@ -15,7 +15,6 @@ from std_srvs.srv import Trigger
 from robot_dynamics.control import Gains, Measured, Model, continuous_joints, effort_limits
 from robot_dynamics.control.collision import Collision, CollisionMonitor
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.identification.online.friction_scale import FrictionScale
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate, load_columns
@@ -176,13 +175,8 @@ class MonitorNode(RobotNode[MonitorParameters]):
 
     def _on_states(self, msg: JointState) -> None:
         states = self._states
-        try:
-            ours = states.read(msg)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("joint_states", error)
-            return
         # All efforts are zero while brakes hold the arm, and carry no information on the model
-        if ours and states.complete and states.effort.any():
+        if states.read(msg) and states.complete and states.effort.any():
             stamp = self._stamps.usable(states.stamp) or self.get_clock().now().nanoseconds
             at, measured = stamp / NS_PER_S, Measured(states.position, states.velocity)
             # The effort of a state acted from the state before to this one

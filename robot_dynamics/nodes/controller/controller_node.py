@@ -47,7 +47,6 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.hand_control import HandControl
-from robot_dynamics.nodes.ros.cdr import DirectReader
 from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import (
     ACTUATORS,
@@ -61,6 +60,7 @@ from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     EXTERNAL_TOPIC,
     THRESHOLD_TOPIC,
+    JointReader,
     StampCheck,
 )
 from robot_dynamics.nodes.ros.state_reader import StateReader
@@ -151,7 +151,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.prepare_mode(parameters.mode, self.arm.base)
         self._in_use = self._wanted
         self.controller = Controller(self.arm.at(monotonic()), self._settings, self.hand.task)
-        self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
+        self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
@@ -162,10 +162,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
         )
         self._states_in = self.create_loop_subscriber(
-            JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
+            JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_in = self.create_loop_subscriber(
-            JointState, "reference", self._on_reference, COMMAND_QOS, read=bytes
+            JointState, "reference", self._on_reference, COMMAND_QOS
         )
         self.saturated = np.zeros(len(names))
         self.cycles = 0
@@ -400,7 +400,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
         return motion or ReferenceSegment.at(self.reference.position, self.reference.velocity, tau)
 
-    def _on_joint_states(self, values: bytes | JointState | JointValues) -> None:
+    def _on_joint_states(self, values: JointState | JointValues) -> None:
         states = self.states
         try:
             if states.read(values) and states.complete:
@@ -432,7 +432,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.tuning.feed(stamp or came, age, self._unmeasured)
         self._unmeasured, self._measured_at = 0, came
 
-    def _on_reference(self, values: bytes | JointState | JointValues) -> None:
+    def _on_reference(self, values: JointState | JointValues) -> None:
         try:
             reference = self.reference
             if reference.read(values) and reference.complete:

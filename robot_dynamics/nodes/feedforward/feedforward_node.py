@@ -283,10 +283,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         return None if self._follower is None else self._follower.sample(self._motion_clock.now).q
 
     def _on_joint_states(self, values: JointState | JointValues) -> None:
-        try:
-            self._measurements += self._states.read(values)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("joint_states", error)
+        self._measurements += self._states.read(values)
 
     # -- load and terms, in the executor's thread -------------------------------------------
 

@@ -132,7 +132,6 @@ class RobotNode(ManagedNode, Generic[P]):
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
-        self._outputs: list[LoopPublisher] = []
         self.counter_deltas = CounterDeltas()
         self._recent: RecentTiming | None = None
         self._without_clock = False
@@ -207,8 +206,7 @@ class RobotNode(ManagedNode, Generic[P]):
     def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
         """Add the node's task to the loop, by default at its `rate`, Hz; see `Loop.add`."""
         rate = rate or self.parameters.rate  # type: ignore[attr-defined]
-        io |= {"outputs": self._outputs, "failed": partial(self.refuse, "cycle")}
-        timing = self.loop.add(self.task, rate, tick, **io)
+        timing = self.loop.add(self.task, rate, tick, failed=partial(self.refuse, "cycle"), **io)
         self._recent = RecentTiming(timing)
 
     def every(self, period: float, work: Callable[[], object]) -> None:
@@ -227,7 +225,6 @@ class RobotNode(ManagedNode, Generic[P]):
         self._groups.clear()
         del self.loop_timers[1:]  # keep the report, which every state of the node has
         self.inputs.clear()
-        self._outputs.clear()
 
     # -- the robot ----------------------------------------------------------------------------
 
@@ -324,28 +321,24 @@ class RobotNode(ManagedNode, Generic[P]):
         callback: Callable[[Any], None],
         qos: QoSProfile,
         *,
-        read: Callable[[bytes], Any] | None = None,
         period: float = 0.0,
     ) -> LoopSubscriber:
         """Create a subscription that the loop reads; diagnostics report its count and age.
 
-        By default a reader from `READERS` decodes the bytes; `bytes` passes them to the callback.
+        A reader from `READERS` decodes the bytes of its type.
         """
         self.inputs.append(Input(topic, rare=period > 0.0))
         subscription = self.create_subscription(
             kind, topic, callback, qos, callback_group=self._fast, raw=True
         )
-        if read is None:
-            known = READERS.get(kind)
-            read = known(topic) if known else partial(deserialized, topic, kind=kind)
+        known = READERS.get(kind)
+        read = known(topic) if known else partial(deserialized, topic, kind=kind)
         refused = partial(self.refuse, topic)
-        return LoopSubscriber(subscription, read, refused, period, self.inputs[-1])
+        return LoopSubscriber(subscription, read, refused, self.inputs[-1], period)
 
     def create_loop_publisher(self, kind: type, topic: str, qos: QoSProfile) -> LoopPublisher:
         """Create a publisher for the loop."""
-        publisher = LoopPublisher(self.create_publisher(kind, topic, qos))
-        self._outputs.append(publisher)
-        return publisher
+        return LoopPublisher(self.create_publisher(kind, topic, qos))
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
         """Log which joints no message has named yet, if any, at most once in 10 s."""

@@ -29,7 +29,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import RobotDynamicsError, SimulationError
+from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -315,11 +315,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Store a command; in lockstep it moves the robot by one cycle."""
         commands = self._commands
         first = commands.at is None
-        try:
-            commands.read(command, monotonic())
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(COMMAND_TOPIC, error)
-            return
+        commands.read(command, monotonic())
         if first and not commands.named:
             self.get_logger().info(
                 f"{COMMAND_TOPIC} names no joints; its efforts are taken in the order of this "
@@ -331,10 +327,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._cycle()
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
-        try:
-            self._tool.take_wrench(msg)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("wrench", error)
+        self._tool.take_wrench(msg)
 
     # -- in the executor's thread; the loop applies it between two cycles ---------------------
 
