@@ -33,8 +33,8 @@ from robot_dynamics.recordings.simulated_runs import (
     SLOW_PERIOD_S,
     TF_TOPIC,
     TF_TYPE,
-    LinkTransforms,
     markers_message,
+    transforms_message,
 )
 from robot_dynamics.robot import urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
@@ -117,7 +117,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
             self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
             for name in CAUSE_TOPICS
         ]
-        self._links, self._marks = LinkTransforms(self.robot), Marks(dynamics)
+        self._marks = Marks(dynamics)
         self._tf = self._file.channel(TF_TOPIC, TF_TYPE)
         self._markers = self._file.channel(self.resolve_topic_name("markers"), MARKERS_TYPE)
         self._write_description()
@@ -195,7 +195,8 @@ class RecorderNode(RobotNode[RecorderParameters]):
             self._write_causes(now)
         if self.parameters.transforms:
             stamp, marks = states.stamp, self._marks
-            self._file.write(self._tf, time.time_ns(), self._links.message(stamp, now.q))
+            moved = transforms_message(self.robot, now.q, stamp)
+            self._file.write(self._tf, time.time_ns(), moved)
             shown = markers_message(marks.of(now), marks.frame, stamp)
             self._file.write(self._markers, time.time_ns(), shown)
 

@@ -21,6 +21,7 @@ from robot_dynamics.recordings.ros_messages import (
     serialized,
 )
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.kinematic_tree import joint_pose
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
@@ -74,7 +75,7 @@ class SimulatedRecording:
         self._states = file.channel("/joint_states", JOINT_STATE)
         self._reference = file.channel("/reference", JOINT_STATE)
         self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
-        self._tf, self._links = file.channel(TF_TOPIC, TF_TYPE), LinkTransforms(dynamics.robot)
+        self._tf, self._robot = file.channel(TF_TOPIC, TF_TYPE), dynamics.robot
         self._markers, self._marks = file.channel("/markers", MARKERS_TYPE), Marks(dynamics)
         self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
         self._due = -np.inf
@@ -95,7 +96,7 @@ class SimulatedRecording:
             self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
         if now.time >= self._due:
             self._due = now.time + SLOW_PERIOD_S - 1e-6
-            self._file.write(self._tf, stamp, self._links.message(stamp, now.q))
+            self._file.write(self._tf, stamp, transforms_message(self._robot, now.q, stamp))
             shown = markers_message(self._marks.of(now), self._marks.frame, stamp)
             self._file.write(self._markers, stamp, shown)
             causes = self._splitter.split(now).by_cause
@@ -214,47 +215,30 @@ def write_runs(
 TF_TOPIC, TF_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
 
 
-class LinkTransforms:
-    """Computes the poses of all links in their parents.
+def transforms_message(robot: Robot, q: Array, stamp: int) -> bytes:
+    """Return a serialized TFMessage with the poses of all links in their parents.
 
     Args:
         robot: The robot; its link names are the names of frames.
+        q: Joint positions, shape (n,), rad or m.
+        stamp: Time of q, ns.
     """
-
-    def __init__(self, robot: Robot) -> None:
-        self._joints, self._coupling = robot.joints, robot.coupling
-        at = {joint.name: k for k, joint in enumerate(robot.moving_joints)}
-        self._at = np.array([at.get(joint.name, len(at)) for joint in robot.joints])
-        axes = np.array([joint.axis for joint in robot.joints], dtype=float).reshape(-1, 3)
-        rotates = np.array([[joint.type.rotates] for joint in robot.joints]).reshape(-1, 1)
-        self._turn, self._shift = np.where(rotates, axes, 0.0), np.where(rotates, 0.0, axes)
-        origins = [joint.origin for joint in robot.joints]
-        self._R = Rotation.from_matrix(np.reshape([X.rotation for X in origins], (-1, 3, 3)))
-        self._p = np.reshape([X.translation for X in origins], (-1, 3)).astype(float)
-
-    def message(self, stamp: int, q: Array) -> bytes:
-        """Return a serialized TFMessage.
-
-        Args:
-            stamp: Time of q, ns.
-            q: Joint positions, shape (n,), rad or m.
-        """
-        moved = np.append(self._coupling.positions(q), 0.0)[self._at, None]
-        quaternions = (self._R * Rotation.from_rotvec(moved * self._turn)).as_quat().tolist()
-        positions = (self._p + self._R.apply(moved * self._shift)).tolist()
-        transforms = [
+    moving = (joint.name for joint in robot.moving_joints)
+    positions = dict(zip(moving, robot.coupling.positions(q).tolist(), strict=True))
+    poses = [joint_pose(joint, positions.get(joint.name, 0.0)) for joint in robot.joints]
+    rotations = np.reshape([pose.rotation for pose in poses], (-1, 3, 3))
+    quaternions = Rotation.from_matrix(rotations).as_quat().tolist()
+    transforms = [
+        new_message(
+            "geometry_msgs/msg/TransformStamped",
+            header(stamp, joint.parent),
+            joint.child,
             new_message(
-                "geometry_msgs/msg/TransformStamped",
-                header(stamp, joint.parent),
-                joint.child,
-                new_message(
-                    "geometry_msgs/msg/Transform",
-                    new_message("geometry_msgs/msg/Vector3", *position),
-                    new_message("geometry_msgs/msg/Quaternion", *quaternion),
-                ),
-            )
-            for joint, position, quaternion in zip(
-                self._joints, positions, quaternions, strict=True
-            )
-        ]
-        return serialized(new_message(TF_TYPE, transforms))
+                "geometry_msgs/msg/Transform",
+                new_message("geometry_msgs/msg/Vector3", *pose.translation.tolist()),
+                new_message("geometry_msgs/msg/Quaternion", *quaternion),
+            ),
+        )
+        for joint, pose, quaternion in zip(robot.joints, poses, quaternions, strict=True)
+    ]
+    return serialized(new_message(TF_TYPE, transforms))
