@@ -21,13 +21,6 @@ class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untype
         """Return False: executors never run these callbacks."""
         return False
 
-    def beginning_execution(self, _entity: object) -> bool:
-        """Return False: executors never run these callbacks."""
-        return False
-
-    def ending_execution(self, _entity: object) -> None:
-        """Do nothing: executors never run these callbacks."""
-
 
 class LoopSubscriber:
     """Takes the messages of one topic for a loop.
