@@ -7,7 +7,6 @@ node receives its commands, it holds the joints.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, sleep
@@ -68,7 +67,6 @@ from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Trajectory
@@ -523,12 +521,3 @@ class ControllerNode(RobotNode[ControllerParameters]):
             else "not stopped"
         )
         return response
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(ControllerNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

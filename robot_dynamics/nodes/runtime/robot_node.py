@@ -268,7 +268,7 @@ class RobotNode(ManagedNode, Generic[P]):
         return new
 
     def create_subscription(
-        self, kind: type, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any
+        self, kind: type, topic: str, callback: Callable[[Any], object], qos: Any, **options: Any
     ) -> Subscription:
         """Create a subscription that logs a publisher with incompatible QoS, and the remedy.
 
@@ -318,7 +318,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self,
         kind: type,
         topic: str,
-        callback: Callable[[Any], None],
+        callback: Callable[[Any], object],
         qos: QoSProfile,
         *,
         period: float = 0.0,

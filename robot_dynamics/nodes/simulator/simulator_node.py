@@ -13,7 +13,6 @@ the robot by one cycle, so that runs under equal commands repeat exactly.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import compress
@@ -44,7 +43,6 @@ from robot_dynamics.nodes.ros.topics import (
 )
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
@@ -424,12 +422,3 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Build a plant of the present parameters for the loop to use."""
         self._next_plant = self._build_plant(parameters or self.parameters, self.robot)
         return self._next_plant
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(SimulatorNode, args=args))
-
-
-if __name__ == "__main__":
-    main()
