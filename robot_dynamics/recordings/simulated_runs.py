@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -41,6 +41,43 @@ DELETE = 2
 
 NONE: Array = np.zeros(0)
 
+TF_TOPIC, TF_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
+
+
+class ModelTopics:
+    """Topics of a recording that the model computes: poses of links, markers, efforts by cause.
+
+    Args:
+        file: The recording.
+        dynamics: The equations of the robot.
+        resolve: Returns the full name of a topic.
+    """
+
+    def __init__(
+        self, file: McapWriter, dynamics: Dynamics, resolve: Callable[[str], str] = "/{}".format
+    ) -> None:
+        self._file, self._robot = file, dynamics.robot
+        self._marks = Marks(dynamics)
+        self._splitter = EffortSplitter(self._robot, dynamics, tool_frame(self._robot))
+        self._causes = [
+            file.channel(resolve(f"efforts/{name}"), JOINT_STATE) for name in CAUSE_TOPICS
+        ]
+        self._tf = file.channel(TF_TOPIC, TF_TYPE)
+        self._markers = file.channel(resolve("markers"), MARKERS_TYPE)
+
+    def write_places(self, now: Snapshot, stamp: int, arrival: int) -> None:
+        """Write the poses of the links, and markers; times in ns."""
+        self._file.write(self._tf, arrival, transforms_message(self._robot, now.q, stamp))
+        shown = markers_message(self._marks.of(now), self._marks.frame, stamp)
+        self._file.write(self._markers, arrival, shown)
+
+    def write_causes(self, now: Snapshot, stamp: int, arrival: int) -> None:
+        """Write the efforts of the model by cause; times in ns."""
+        names = list(self._robot.joint_names)
+        for channel, effort in zip(self._causes, self._splitter.split(now).by_cause, strict=True):
+            state = joint_state(stamp, names, effort=effort)
+            self._file.write(channel, arrival, state)
+
 
 class SimulatedRecording:
     """A new MCAP file of a simulated robot.
@@ -74,10 +111,7 @@ class SimulatedRecording:
         file.write(text, self._start, serialized(urdf))
         self._states = file.channel("/joint_states", JOINT_STATE)
         self._reference = file.channel("/reference", JOINT_STATE)
-        self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
-        self._tf, self._robot = file.channel(TF_TOPIC, TF_TYPE), dynamics.robot
-        self._markers, self._marks = file.channel("/markers", MARKERS_TYPE), Marks(dynamics)
-        self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
+        self._model = ModelTopics(file, dynamics)
         self._due = -np.inf
 
     def add(
@@ -96,12 +130,8 @@ class SimulatedRecording:
             self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
         if now.time >= self._due:
             self._due = now.time + SLOW_PERIOD_S - 1e-6
-            self._file.write(self._tf, stamp, transforms_message(self._robot, now.q, stamp))
-            shown = markers_message(self._marks.of(now), self._marks.frame, stamp)
-            self._file.write(self._markers, stamp, shown)
-            causes = self._splitter.split(now).by_cause
-            for channel, effort in zip(self._causes, causes, strict=True):
-                self._joints(channel, stamp, NONE, NONE, effort)
+            self._model.write_places(now, stamp, stamp)
+            self._model.write_causes(now, stamp, stamp)
 
     def flush(self) -> None:
         """Write all snapshots so far into the file; see `McapWriter.flush`."""
@@ -122,14 +152,26 @@ class SimulatedRecording:
     ) -> None:
         still = still or {}
         more, none = np.array(list(still.values())), np.zeros(len(still))
-        values = {
-            "position": np.append(position, more),
-            "velocity": np.append(velocity, none),
-            "effort": np.append(effort, none + np.nan),  # unknown
-        }
-        names = [*self._names, *still]
-        state = new_message(JOINT_STATE, header=header(stamp), name=names, **values)
-        self._file.write(channel, stamp, serialized(state))
+        state = joint_state(
+            stamp,
+            [*self._names, *still],
+            np.append(position, more),
+            np.append(velocity, none),
+            np.append(effort, none + np.nan),  # unknown
+        )
+        self._file.write(channel, stamp, state)
+
+
+def joint_state(
+    stamp: int,
+    names: list[str],
+    position: Array = NONE,
+    velocity: Array = NONE,
+    effort: Array = NONE,
+) -> bytes:
+    """Return a serialized JointState; its stamp is in ns."""
+    values = {"position": position, "velocity": velocity, "effort": effort}
+    return serialized(new_message(JOINT_STATE, header=header(stamp), name=names, **values))
 
 
 def markers_message(marks: Iterable[Mark], frame: str, stamp: int) -> bytes:
@@ -210,9 +252,6 @@ def write_runs(
             begin += log.t[-1] + PAUSE_S
     finally:
         recording.close()
-
-
-TF_TOPIC, TF_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
 
 
 def transforms_message(robot: Robot, q: Array, stamp: int) -> bytes:
