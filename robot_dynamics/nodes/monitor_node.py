@@ -31,7 +31,6 @@ from robot_dynamics.nodes.runtime.online_model import (
     ModelParameters,
     ObserverParameters,
     OnlineModel,
-    check_model,
 )
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -93,10 +92,6 @@ class MonitorNode(RobotNode[MonitorParameters]):
     NAME = "monitor_node"
     PARAMETERS = MonitorParameters
     NEEDS_INERTIA = True
-
-    def check(self, value: MonitorParameters) -> None:
-        """See `RobotNode.check`."""
-        check_model(value)
 
     def configure(self) -> None:
         """Compile the equations and create the topics."""

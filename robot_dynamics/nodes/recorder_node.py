@@ -71,17 +71,17 @@ class RecorderParameters(RobotParameters):
         read_only=True,
     )
 
+    def check(self) -> None:
+        """See `RobotParameters.check`."""
+        if not self.file.endswith(".mcap"):
+            raise ArgumentError(f"parameter 'file' is '{self.file}'; name the .mcap to write")
+
 
 class RecorderNode(RobotNode[RecorderParameters]):
     """Records from its activation until its cleanup."""
 
     NAME = "recorder_node"
     PARAMETERS = RecorderParameters
-
-    def check(self, value: RecorderParameters) -> None:
-        """See `RobotNode.check`."""
-        if not value.file.endswith(".mcap"):
-            raise ArgumentError(f"parameter 'file' is '{value.file}'; name the .mcap to write")
 
     def configure(self) -> None:
         """Create the file and open the topics."""

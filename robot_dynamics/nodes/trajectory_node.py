@@ -137,6 +137,15 @@ class TrajectoryParameters(RobotParameters):
     )
     repeat: bool = parameter(False, "Send the motion again whenever it has ended")
 
+    def check(self) -> None:
+        """See `RobotParameters.check`."""
+        if self.motion in ("file", "poses") and not self.file:
+            kinds = ".yaml or .csv" if self.motion == "file" else ".csv"
+            raise ArgumentError(
+                f"parameter 'motion' is '{self.motion}' but parameter 'file' is empty; give the "
+                f"path of a {kinds} file in 'file'"
+            )
+
 
 def _excitation(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
     share = parameters.share
@@ -214,15 +223,6 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
 
     NAME = "trajectory_node"
     PARAMETERS = TrajectoryParameters
-
-    def check(self, value: TrajectoryParameters) -> None:
-        """See `RobotNode.check`."""
-        if value.motion in ("file", "poses") and not value.file:
-            kinds = ".yaml or .csv" if value.motion == "file" else ".csv"
-            raise ArgumentError(
-                f"parameter 'motion' is '{value.motion}' but parameter 'file' is empty; give the "
-                f"path of a {kinds} file in 'file'"
-            )
 
     def configure(self) -> None:
         """Plan the motion and create the topics."""

@@ -66,7 +66,7 @@ from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
-from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
+from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Trajectory
@@ -444,7 +444,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
-        check_model(value)
         if self.configured and ALL_MODES[value.mode].in_task_space:
             self.hand.frame(value.mode)
 

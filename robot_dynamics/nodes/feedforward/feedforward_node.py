@@ -44,7 +44,7 @@ from robot_dynamics.nodes.ros.messages import (
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
-from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
+from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
@@ -286,10 +286,6 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._measurements += self._states.read(values)
 
     # -- load and terms, in the executor's thread -------------------------------------------
-
-    def check(self, value: FeedforwardParameters) -> None:
-        """See `RobotNode.check`."""
-        check_model(value)
 
     def changed(self, value: FeedforwardParameters) -> None:
         """See `RobotNode.changed`."""

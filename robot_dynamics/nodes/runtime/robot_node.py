@@ -168,6 +168,7 @@ class RobotNode(ManagedNode, Generic[P]):
                 self._with_same_joints(self._description.read(given))
             except RobotDynamicsError as error:
                 raise ArgumentError(f"parameter 'robot_description': {error}") from None
+        value.check()
         self.check(value)
 
     def _on_changed(self, value: P) -> None:

@@ -55,7 +55,6 @@ from robot_dynamics.nodes.simulator.simulated_robot import (
 from robot_dynamics.nodes.simulator.simulator_parameters import (
     HOLD,
     SimulatorParameters,
-    check_simulation,
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
@@ -88,10 +87,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     NAME = "simulator_node"
     PARAMETERS = SimulatorParameters
     NEEDS_INERTIA = True
-
-    def check(self, value: SimulatorParameters) -> None:
-        """See `RobotNode.check`."""
-        check_simulation(value)
 
     def configure(self) -> None:
         """Build the plant and create topics and services."""
