@@ -10,7 +10,6 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from robot_dynamics.control import Gains, Measured, Model, continuous_joints, effort_limits
 from robot_dynamics.control.collision import Collision, CollisionMonitor
@@ -113,7 +112,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         )
         self._scales = self.create_publisher(JointState, SCALE_TOPIC, TRAJECTORY_QOS)
         self.every(SCALE_PERIOD_S, self._publish_scale)
-        self.create_service(Trigger, "~/estimate_payload", self._on_estimate)
+        self.offer("~/estimate_payload", self._publish_load)
 
     def _restart(self, robot: Robot) -> None:
         """Restart filter, residuals and estimate for a robot."""
@@ -207,25 +206,19 @@ class MonitorNode(RobotNode[MonitorParameters]):
             stamp = self.get_clock().now().to_msg()
             self._scales.publish(scale_msg(self.robot.joint_names, self._friction.value, stamp))
 
-    def _on_estimate(
-        self, _request: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
+    def _publish_load(self) -> tuple[bool, str]:
         """Publish the estimated load, if it is known well enough."""
-        response.success, response.message = False, f"{self.get_name()} is not active"
         if not self.active:
-            return response
+            return False, f"{self.get_name()} is not active"
         if self._estimate is None:
-            response.message = "name the frame that carries the load in the parameter payload.frame"
-            return response
+            return False, "name the frame that carries the load in the parameter payload.frame"
         load = self._estimate.value
-        response.success = load.known
         if not load.known:
-            response.message = f"not known well enough: {load}; move the arm, and call again"
-            return response
+            return False, f"not known well enough: {load}; move the arm, and call again"
         self._loads.publish(payload_msg(load.frame, load.mass, load.com))
-        response.message = f"published on {self._loads.topic_name}: {load}"
-        self.get_logger().info(response.message)
-        return response
+        message = f"published on {self._loads.topic_name}: {load}"
+        self.get_logger().info(message)
+        return True, message
 
     def diagnostics(self) -> Mapping[str, object]:
         """See `RobotNode.diagnostics`."""

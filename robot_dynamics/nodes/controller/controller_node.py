@@ -14,7 +14,6 @@ from time import monotonic, sleep
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 
 from robot_dynamics.control import (
     Actuators,
@@ -180,7 +179,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             self.get_logger().info(
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
-        self.create_service(Trigger, "~/resume", self._on_resume)
+        self.offer("~/resume", self._resume)
         self.report = ControllerReport(self)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
@@ -512,11 +511,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     # -- the rest of the system, in the executor's thread -------------------------------------
 
-    def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self.controller.resume()
-        response.message = (
-            "holding the position; a new trajectory moves the arm"
-            if response.success
-            else "not stopped"
-        )
-        return response
+    def _resume(self) -> tuple[bool, str]:
+        if self.controller.resume():
+            return True, "holding the position; a new trajectory moves the arm"
+        return False, "not stopped"

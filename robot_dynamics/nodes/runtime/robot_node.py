@@ -13,6 +13,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -289,6 +290,15 @@ class RobotNode(ManagedNode, Generic[P]):
         """Create a service that answers every request; see `guarded_service`."""
         guarded = guarded_service(self, name, callback, self.refuse)
         return super().create_service(kind, name, guarded, **options)
+
+    def offer(self, name: str, work: Callable[[], tuple[bool, str]]) -> None:
+        """Offer a service of type Trigger; `work` returns the success and the message."""
+
+        def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            response.success, response.message = work()
+            return response
+
+        self.create_service(Trigger, name, answer)
 
     def refuse(self, place: str, error: Exception) -> None:
         """Log why the input of a topic, service or timer is ignored; see `ThrottledLog`.

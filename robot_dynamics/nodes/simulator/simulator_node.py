@@ -25,7 +25,7 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import SimulationError
@@ -130,7 +130,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._clock_out = (
             self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
         )
-        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.offer("~/reset", self._request_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         if parameters.actuator_space:
             self.get_logger().info(
@@ -324,11 +324,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     # -- in the executor's thread; the loop applies it between two cycles ---------------------
 
-    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _request_reset(self) -> tuple[bool, str]:
         self._reset = True
-        response.success = True
-        response.message = "back at the start, held until the next effort_command"
-        return response
+        return True, "back at the start, held until the next effort_command"
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._paused = request.data
