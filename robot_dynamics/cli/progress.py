@@ -16,10 +16,8 @@ def stages() -> Iterator[Progress]:
         yield quiet
         return
     from rich.console import Console  # noqa: PLC0415  # comes with the extra `cli`
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn  # noqa: PLC0415
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
         yield lambda stage, done: bar.update(task, description=stage, completed=done, refresh=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Progress = Callable[[str, float], object]
+Progress = Callable[[str, float], None]
 """Called with the stage that begins, and the share of all work that is done, from 0 to 1."""
 
 

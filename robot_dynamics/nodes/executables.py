@@ -17,7 +17,7 @@ OF_VIEW = ("viser", "trimesh", "mcap", "rosbags")
 """Modules that the page and recordings need besides ROS."""
 
 
-def _run(module: str, name: str = "main") -> None:
+def _run(module: str, name: str) -> None:
     """Run a process, and end it.
 
     Args:
@@ -28,7 +28,7 @@ def _run(module: str, name: str = "main") -> None:
         signal.signal(number, lambda *_: os._exit(0))  # nothing has been started yet
     try:
         made = getattr(import_module(f"robot_dynamics.nodes.{module}"), name)
-        run = import_module("robot_dynamics.nodes.runtime.process").run
+        run_alone = import_module("robot_dynamics.nodes.runtime.process").run_alone
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("robot_dynamics"):
             raise
@@ -39,7 +39,7 @@ def _run(module: str, name: str = "main") -> None:
         print(f"{node}: no Python module '{error.name}'; {remedy}", file=sys.stderr)
         sys.exit(1)
     try:
-        status = run(made) if isinstance(made, type) else made()
+        status = run_alone(made) if isinstance(made, type) else made()
     except SystemExit as end:
         status = end.code
     # The process has ended in order; skip the teardown of Python and the middleware, in which
@@ -51,11 +51,11 @@ def _run(module: str, name: str = "main") -> None:
 
 
 feedforward_node = partial(_run, "feedforward.feedforward_node", "FeedforwardNode")
-controller_node = partial(_run, "controller.controller_node")
-simulator_node = partial(_run, "simulator.simulator_node")
+controller_node = partial(_run, "controller.controller_node", "ControllerNode")
+simulator_node = partial(_run, "simulator.simulator_node", "SimulatorNode")
 trajectory_node = partial(_run, "trajectory_node", "TrajectoryNode")
 viewer_node = partial(_run, "viewer_node", "ViewerNode")
 marker_node = partial(_run, "marker_node", "MarkerNode")
 recorder_node = partial(_run, "recorder_node", "RecorderNode")
 monitor_node = partial(_run, "monitor_node", "MonitorNode")
-composed_nodes = partial(_run, "runtime.composition")
+composed_nodes = partial(_run, "runtime.composition", "main")

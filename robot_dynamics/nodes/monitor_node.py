@@ -10,12 +10,10 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from robot_dynamics.control import Gains, Measured, Model, continuous_joints, effort_limits
 from robot_dynamics.control.collision import Collision, CollisionMonitor
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.identification.online.friction_scale import FrictionScale
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate, load_columns
@@ -32,7 +30,6 @@ from robot_dynamics.nodes.runtime.online_model import (
     ModelParameters,
     ObserverParameters,
     OnlineModel,
-    check_model,
 )
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -95,10 +92,6 @@ class MonitorNode(RobotNode[MonitorParameters]):
     PARAMETERS = MonitorParameters
     NEEDS_INERTIA = True
 
-    def check(self, value: MonitorParameters) -> None:
-        """See `RobotNode.check`."""
-        check_model(value)
-
     def configure(self) -> None:
         """Compile the equations and create the topics."""
         super().configure()
@@ -119,7 +112,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         )
         self._scales = self.create_publisher(JointState, SCALE_TOPIC, TRAJECTORY_QOS)
         self.every(SCALE_PERIOD_S, self._publish_scale)
-        self.create_service(Trigger, "~/estimate_payload", self._on_estimate)
+        self.offer("~/estimate_payload", self._publish_load)
 
     def _restart(self, robot: Robot) -> None:
         """Restart filter, residuals and estimate for a robot."""
@@ -176,13 +169,8 @@ class MonitorNode(RobotNode[MonitorParameters]):
 
     def _on_states(self, msg: JointState) -> None:
         states = self._states
-        try:
-            ours = states.read(msg)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("joint_states", error)
-            return
         # All efforts are zero while brakes hold the arm, and carry no information on the model
-        if ours and states.complete and states.effort.any():
+        if states.read(msg) and states.complete and states.effort.any():
             stamp = self._stamps.usable(states.stamp) or self.get_clock().now().nanoseconds
             at, measured = stamp / NS_PER_S, Measured(states.position, states.velocity)
             # The effort of a state acted from the state before to this one
@@ -218,25 +206,19 @@ class MonitorNode(RobotNode[MonitorParameters]):
             stamp = self.get_clock().now().to_msg()
             self._scales.publish(scale_msg(self.robot.joint_names, self._friction.value, stamp))
 
-    def _on_estimate(
-        self, _request: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
+    def _publish_load(self) -> tuple[bool, str]:
         """Publish the estimated load, if it is known well enough."""
-        response.success, response.message = False, f"{self.get_name()} is not active"
         if not self.active:
-            return response
+            return False, f"{self.get_name()} is not active"
         if self._estimate is None:
-            response.message = "name the frame that carries the load in the parameter payload.frame"
-            return response
+            return False, "name the frame that carries the load in the parameter payload.frame"
         load = self._estimate.value
-        response.success = load.known
         if not load.known:
-            response.message = f"not known well enough: {load}; move the arm, and call again"
-            return response
+            return False, f"not known well enough: {load}; move the arm, and call again"
         self._loads.publish(payload_msg(load.frame, load.mass, load.com))
-        response.message = f"published on {self._loads.topic_name}: {load}"
-        self.get_logger().info(response.message)
-        return response
+        message = f"published on {self._loads.topic_name}: {load}"
+        self.get_logger().info(message)
+        return True, message
 
     def diagnostics(self) -> Mapping[str, object]:
         """See `RobotNode.diagnostics`."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
@@ -40,7 +39,7 @@ class ObserverNode(RobotNode[P]):
         self._epoch, self._received_at = 0, -np.inf
         self._inputs = [
             self.create_loop_subscriber(JointState, "joint_states", self._on_state, STATES_QOS),
-            self.create_loop_subscriber(JointState, "reference", self._on_reference, COMMAND_QOS),
+            self.create_loop_subscriber(JointState, "reference", self._desired.read, COMMAND_QOS),
             self.create_loop_subscriber(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS),
         ]
         self.create_subscription(InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS)
@@ -49,25 +48,15 @@ class ObserverNode(RobotNode[P]):
         """See `RobotNode.update_robot`."""
         self._load = ToolLoad(robot, tool_frame(robot))
 
-    def _on_reference(self, msg: JointState) -> None:
-        self._take("reference", self._desired.read, msg)
-
     def _on_state(self, msg: JointState) -> None:
-        if self._take("joint_states", self._states.read, msg):
+        if self._states.read(msg):
             self._received_at = monotonic()
 
     def _on_payload(self, msg: InertiaStamped) -> None:
-        self._take("payload", self._load.take_payload, msg)
+        self._load.take_payload(msg)
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
-        self._take("wrench", self._load.take_wrench, msg)
-
-    def _take(self, topic: str, read: Any, msg: Any) -> bool:
-        try:
-            return bool(read(msg))
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(topic, error)
-            return False
+        self._load.take_wrench(msg)
 
     @property
     def driven(self) -> bool:

@@ -20,25 +20,15 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes.ros.cdr import JointStateReader, JointStateWriter, deserialized
-from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.cdr import JointStateReader, deserialized
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.simulated_runs import (
-    MARKERS_TYPE,
-    SLOW_PERIOD_S,
-    TF_TOPIC,
-    TF_TYPE,
-    LinkTransforms,
-    markers_message,
-)
+from robot_dynamics.recordings.simulated_runs import SLOW_PERIOD_S, ModelTopics
 from robot_dynamics.robot import urdf_text
-from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
-from robot_dynamics.viewer.marks import Marks
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 TOPICS: tuple[tuple[str, type], ...] = (
@@ -81,6 +71,11 @@ class RecorderParameters(RobotParameters):
         read_only=True,
     )
 
+    def check(self) -> None:
+        """See `RobotParameters.check`."""
+        if not self.file.endswith(".mcap"):
+            raise ArgumentError(f"parameter 'file' is '{self.file}'; name the .mcap to write")
+
 
 class RecorderNode(RobotNode[RecorderParameters]):
     """Records from its activation until its cleanup."""
@@ -88,38 +83,23 @@ class RecorderNode(RobotNode[RecorderParameters]):
     NAME = "recorder_node"
     PARAMETERS = RecorderParameters
 
-    def check(self, value: RecorderParameters) -> None:
-        """See `RobotNode.check`."""
-        if not value.file.endswith(".mcap"):
-            raise ArgumentError(f"parameter 'file' is '{value.file}'; name the .mcap to write")
-
     def configure(self) -> None:
         """Create the file and open the topics."""
         super().configure()
-        frame = tool_frame(self.robot)
-        self._load = ToolLoad(self.robot, frame)
+        self._load = ToolLoad(self.robot, tool_frame(self.robot))
         dynamics = Dynamics(self.robot)
-        self._splitter = EffortSplitter(self.robot, dynamics, frame)
-        if self.parameters.efforts_by_cause:  # compiled before subscriptions fill their queues
-            self._splitter.split(Snapshot(0.0, *np.zeros((4, self.robot.dof))))
+        dynamics.inverse(*np.zeros((3, self.robot.dof)))  # compiled before queues fill
         self._model_due = 0.0
         self._file = McapWriter(self.parameters.file)
+        self._model = ModelTopics(self._file, dynamics, self.resolve_topic_name)
         self._taken = [(name, self._subscribed(name, kind), kind) for name, kind in TOPICS]
         self._channels = {name: self._channel(s.topic_name, kind) for name, s, kind in self._taken}
         self._states = MeasuredMotion(self.robot.joint_names)
         self._desired = JointReader("reference", self.robot.joint_names)
-        self._write_state = JointStateWriter()
         self._motions = {
             name: (JointStateReader(name), reader.read)
             for name, reader in (("joint_states", self._states), ("reference", self._desired))
         }
-        self._causes = [
-            self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
-            for name in CAUSE_TOPICS
-        ]
-        self._links, self._marks = LinkTransforms(self.robot), Marks(dynamics)
-        self._tf = self._file.channel(TF_TOPIC, TF_TYPE)
-        self._markers = self._file.channel(self.resolve_topic_name("markers"), MARKERS_TYPE)
         self._write_description()
         self.get_logger().info(f"recording to {self._file.path}")
 
@@ -192,15 +172,6 @@ class RecorderNode(RobotNode[RecorderParameters]):
             wrench=load.wrench,
         )
         if self.parameters.efforts_by_cause:
-            self._write_causes(now)
+            self._model.write_causes(now, states.stamp, time.time_ns())
         if self.parameters.transforms:
-            stamp, marks = states.stamp, self._marks
-            self._file.write(self._tf, time.time_ns(), self._links.message(stamp, now.q))
-            shown = markers_message(marks.of(now), marks.frame, stamp)
-            self._file.write(self._markers, time.time_ns(), shown)
-
-    def _write_causes(self, now: Snapshot) -> None:
-        causes = self._splitter.split(now).by_cause
-        for channel, effort in zip(self._causes, causes, strict=True):
-            values = JointValues.of_efforts(self._states.joint_names, self._states.stamp, effort)
-            self._file.write(channel, time.time_ns(), self._write_state(values))
+            self._model.write_places(now, states.stamp, time.time_ns())

@@ -130,7 +130,7 @@ class Observer(Terminal):
         Raises:
             RobotDynamicsError: If it takes too long.
         """
-        self._spin(START_S, lambda: bool(done()))
+        self._spin(START_S, done)
         if not done():
             raise RobotDynamicsError(f"rehearsal: no {what} within {START_S:.0f} s; see the log")
 

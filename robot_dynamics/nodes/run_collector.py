@@ -49,7 +49,6 @@ class RunCollector(RobotNode[RunCollectorParameters]):
         self._measured: list[Array] = []  # time, positions, velocities and efforts
         self._desired: list[Array] = []  # time, positions and velocities
         self._epoch = 0
-        self._collecting = False
         self._inputs = [
             self.create_loop_subscriber(
                 JointState, "joint_states", self._on_joint_states, COLLECTOR_QOS
@@ -59,14 +58,12 @@ class RunCollector(RobotNode[RunCollectorParameters]):
 
     def start(self) -> None:
         """Drop the last run and collect from now on."""
-        self._collecting = False
         self.loop.remove(self.task)
         for subscriber in self._inputs:
             subscriber.discard()  # what came before the run
         self._measured.clear()
         self._desired.clear()
         self._epoch = self.get_clock().now().nanoseconds
-        self._collecting = True
         self.loop.add(self.task, self.parameters.rate, lambda: None, inputs=self._inputs)
 
     def stop(self) -> Log:
@@ -75,7 +72,6 @@ class RunCollector(RobotNode[RunCollectorParameters]):
         Raises:
             RobotDynamicsError: If fewer than two messages of a topic were received.
         """
-        self._collecting = False
         self.loop.remove(self.task)
         measured, desired = np.array(self._measured), np.array(self._desired)
         if len(measured) < 2 or len(desired) < 2:
@@ -103,22 +99,13 @@ class RunCollector(RobotNode[RunCollectorParameters]):
 
     def _on_joint_states(self, msg: JointState) -> None:
         states = self._states
-        if self._read(states, msg) and states.complete:
+        if states.read(msg) and states.complete:
             self._measured.append(np.append(self._seconds(states), states.values))
 
     def _on_reference(self, msg: JointState) -> None:
         reference = self._reference
-        if self._read(reference, msg) and reference.complete:
+        if reference.read(msg) and reference.complete:
             self._desired.append(np.append(self._seconds(reference), reference.values[:2]))
-
-    def _read(self, reader: JointReader, msg: JointState) -> bool:
-        if not self._collecting:
-            return False
-        try:
-            return reader.read(msg)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(reader.topic, error)
-            return False
 
     def _seconds(self, reader: JointReader) -> float:
         return (reader.stamp - self._epoch) / NS_PER_S

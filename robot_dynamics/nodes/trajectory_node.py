@@ -8,7 +8,6 @@ from math import cos, isfinite, nan
 from time import monotonic
 
 from rclpy.subscription import Subscription
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.errors import ArgumentError
@@ -137,6 +136,15 @@ class TrajectoryParameters(RobotParameters):
     )
     repeat: bool = parameter(False, "Send the motion again whenever it has ended")
 
+    def check(self) -> None:
+        """See `RobotParameters.check`."""
+        if self.motion in ("file", "poses") and not self.file:
+            kinds = ".yaml or .csv" if self.motion == "file" else ".csv"
+            raise ArgumentError(
+                f"parameter 'motion' is '{self.motion}' but parameter 'file' is empty; give the "
+                f"path of a {kinds} file in 'file'"
+            )
+
 
 def _excitation(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
     share = parameters.share
@@ -215,15 +223,6 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
     NAME = "trajectory_node"
     PARAMETERS = TrajectoryParameters
 
-    def check(self, value: TrajectoryParameters) -> None:
-        """See `RobotNode.check`."""
-        if value.motion in ("file", "poses") and not value.file:
-            kinds = ".yaml or .csv" if value.motion == "file" else ".csv"
-            raise ArgumentError(
-                f"parameter 'motion' is '{value.motion}' but parameter 'file' is empty; give the "
-                f"path of a {kinds} file in 'file'"
-            )
-
     def configure(self) -> None:
         """Plan the motion and create the topics."""
         super().configure()
@@ -236,7 +235,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._acknowledgements: Subscription | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
         self.every(FOLLOWER_CHECK_PERIOD_S, self._update)
-        self.create_service(Trigger, "~/send", self._on_send)
+        self.offer("~/send", self._send_again)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "
             f"{self.waypoints.duration:.2f} s" + ("; waiting for ~/send" if parameters.wait else "")
@@ -339,15 +338,10 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         what = "feedforward_node with joint_states" if self.parameters.acknowledged else "a node"
         self.get_logger().info(f"waiting for {what} to follow {topic}{beside}")
 
-    def _on_send(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _send_again(self) -> tuple[bool, str]:
         if not self.active:
-            response.success, response.message = False, f"{self.get_name()} is not active"
-            return response
-        followers = self._followers
-        response.success = bool(followers)
-        response.message = (
-            f"sent to {', '.join(followers)}" if followers else "no node follows joint_trajectory"
-        )
-        if followers:
-            self._start_sending()
-        return response
+            return False, f"{self.get_name()} is not active"
+        if not (followers := self._followers):
+            return False, "no node follows joint_trajectory"
+        self._start_sending()
+        return True, f"sent to {', '.join(followers)}"

@@ -48,7 +48,7 @@ class HandRequests:
         self._out: Publisher | None = None
         self._close_at = np.inf
 
-    def read(self, msg: PoseStamped) -> bool:
+    def read(self, msg: PoseStamped) -> None:
         """Take up where the hand is.
 
         Raises:
@@ -60,7 +60,6 @@ class HandRequests:
                 f"{MEASURED} is ignored: it is in '{msg.header.frame_id}', not in '{root}'"
             )
         self._measured, self._at = pose_from_msg(msg), monotonic()
-        return True
 
     @property
     def pose(self) -> Pose | None:

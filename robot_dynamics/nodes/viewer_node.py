@@ -72,7 +72,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._external_at = -np.inf
         self._hand = HandRequests(self, self._say)
         self._inputs.append(
-            self.create_loop_subscriber(PoseStamped, MEASURED, self._on_hand, COMMAND_QOS)
+            self.create_loop_subscriber(PoseStamped, MEASURED, self._hand.read, COMMAND_QOS)
         )
         self.get_logger().info(self._page.announcement())
 
@@ -207,9 +207,6 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._hand.tick()
         self._gizmo.show(pose)
 
-    def _on_hand(self, msg: PoseStamped) -> None:
-        self._take(MEASURED, self._hand.read, msg)
-
     def _contact(self, wanted: bool) -> tuple[Array, Array] | None:
         """Return external efforts and thresholds, shape (n,), and show the largest of their ratios.
 
@@ -239,7 +236,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         return effort, threshold
 
     def _on_external(self, topic: str, msg: JointState) -> None:
-        if self._take(topic, self._external[topic].read, msg):
+        if self._external[topic].read(msg):
             self._external_at = monotonic()
 
     def _say(self, line: str) -> None:

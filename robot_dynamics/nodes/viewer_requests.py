@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import Parameter as ParameterMsg
-from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -103,7 +102,8 @@ class ViewerRequests:
         elif name in ("reset", "send"):
             request = Trigger.Request()
         else:
-            request = _parameter_request(name, value)
+            changed = Parameter(name, value=value).to_parameter_msg()
+            request = SetParameters.Request(parameters=[changed])
         self._changes += 1
         self._ask_at = monotonic() + ANSWER_S
         client.call_async(request).add_done_callback(partial(self._answered, client.srv_name))
@@ -183,11 +183,3 @@ def _slow_time(way: Array, robot: Robot) -> float:
     limit = robot.limits.velocity
     speeds = np.where(np.isfinite(limit) & (limit > 0.0), limit, SLOW)
     return float(np.max(np.abs(way) / (SHARE * speeds)))
-
-
-def _parameter_request(name: str, value: object) -> SetParameters.Request:
-    if isinstance(value, str):
-        typed = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-    else:
-        typed = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
-    return SetParameters.Request(parameters=[ParameterMsg(name=name, value=typed)])

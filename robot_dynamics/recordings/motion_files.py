@@ -12,12 +12,11 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import RecordingError, nearest
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.units import NS_PER_S
@@ -32,9 +31,6 @@ WORDS = {
     "effort": ("tau", "effort", "efforts", "torque", "torques", "current", "currents"),
 }
 """Names of a quantity in files."""
-
-SIMILAR = 0.6
-"""Similarity of names, from 0 to 1, above which a message suggests one for the other."""
 
 TIMES = ("time", "t", "stamp", "timestamp", "time_s", "__time")
 """Names of the column of time."""
@@ -398,8 +394,6 @@ def _similar(names: Sequence[str], missing: Sequence[str]) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for joint in missing:
         free = [name for name in names if name not in pairs.values()]
-        ratios = [(SequenceMatcher(None, joint, name).ratio(), name) for name in free]
-        similarity, best = max(ratios, default=(0.0, ""))
-        if similarity > SIMILAR:
+        if (best := nearest(joint, free)) is not None:
             pairs[joint] = best
     return pairs

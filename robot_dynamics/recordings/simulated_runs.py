@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -21,6 +21,7 @@ from robot_dynamics.recordings.ros_messages import (
     serialized,
 )
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.kinematic_tree import joint_pose
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
@@ -39,6 +40,43 @@ DELETE = 2
 """Action of visualization_msgs/Marker."""
 
 NONE: Array = np.zeros(0)
+
+TF_TOPIC, TF_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
+
+
+class ModelTopics:
+    """Topics of a recording that the model computes: poses of links, markers, efforts by cause.
+
+    Args:
+        file: The recording.
+        dynamics: The equations of the robot.
+        resolve: Returns the full name of a topic.
+    """
+
+    def __init__(
+        self, file: McapWriter, dynamics: Dynamics, resolve: Callable[[str], str] = "/{}".format
+    ) -> None:
+        self._file, self._robot = file, dynamics.robot
+        self._marks = Marks(dynamics)
+        self._splitter = EffortSplitter(self._robot, dynamics, tool_frame(self._robot))
+        self._causes = [
+            file.channel(resolve(f"efforts/{name}"), JOINT_STATE) for name in CAUSE_TOPICS
+        ]
+        self._tf = file.channel(TF_TOPIC, TF_TYPE)
+        self._markers = file.channel(resolve("markers"), MARKERS_TYPE)
+
+    def write_places(self, now: Snapshot, stamp: int, arrival: int) -> None:
+        """Write the poses of the links, and markers; times in ns."""
+        self._file.write(self._tf, arrival, transforms_message(self._robot, now.q, stamp))
+        shown = markers_message(self._marks.of(now), self._marks.frame, stamp)
+        self._file.write(self._markers, arrival, shown)
+
+    def write_causes(self, now: Snapshot, stamp: int, arrival: int) -> None:
+        """Write the efforts of the model by cause; times in ns."""
+        names = list(self._robot.joint_names)
+        for channel, effort in zip(self._causes, self._splitter.split(now).by_cause, strict=True):
+            state = joint_state(stamp, names, effort=effort)
+            self._file.write(channel, arrival, state)
 
 
 class SimulatedRecording:
@@ -73,10 +111,7 @@ class SimulatedRecording:
         file.write(text, self._start, serialized(urdf))
         self._states = file.channel("/joint_states", JOINT_STATE)
         self._reference = file.channel("/reference", JOINT_STATE)
-        self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
-        self._tf, self._links = file.channel(TF_TOPIC, TF_TYPE), LinkTransforms(dynamics.robot)
-        self._markers, self._marks = file.channel("/markers", MARKERS_TYPE), Marks(dynamics)
-        self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
+        self._model = ModelTopics(file, dynamics)
         self._due = -np.inf
 
     def add(
@@ -95,12 +130,8 @@ class SimulatedRecording:
             self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
         if now.time >= self._due:
             self._due = now.time + SLOW_PERIOD_S - 1e-6
-            self._file.write(self._tf, stamp, self._links.message(stamp, now.q))
-            shown = markers_message(self._marks.of(now), self._marks.frame, stamp)
-            self._file.write(self._markers, stamp, shown)
-            causes = self._splitter.split(now).by_cause
-            for channel, effort in zip(self._causes, causes, strict=True):
-                self._joints(channel, stamp, NONE, NONE, effort)
+            self._model.write_places(now, stamp, stamp)
+            self._model.write_causes(now, stamp, stamp)
 
     def flush(self) -> None:
         """Write all snapshots so far into the file; see `McapWriter.flush`."""
@@ -121,14 +152,26 @@ class SimulatedRecording:
     ) -> None:
         still = still or {}
         more, none = np.array(list(still.values())), np.zeros(len(still))
-        values = {
-            "position": np.append(position, more),
-            "velocity": np.append(velocity, none),
-            "effort": np.append(effort, none + np.nan),  # unknown
-        }
-        names = [*self._names, *still]
-        state = new_message(JOINT_STATE, header=header(stamp), name=names, **values)
-        self._file.write(channel, stamp, serialized(state))
+        state = joint_state(
+            stamp,
+            [*self._names, *still],
+            np.append(position, more),
+            np.append(velocity, none),
+            np.append(effort, none + np.nan),  # unknown
+        )
+        self._file.write(channel, stamp, state)
+
+
+def joint_state(
+    stamp: int,
+    names: list[str],
+    position: Array = NONE,
+    velocity: Array = NONE,
+    effort: Array = NONE,
+) -> bytes:
+    """Return a serialized JointState; its stamp is in ns."""
+    values = {"position": position, "velocity": velocity, "effort": effort}
+    return serialized(new_message(JOINT_STATE, header=header(stamp), name=names, **values))
 
 
 def markers_message(marks: Iterable[Mark], frame: str, stamp: int) -> bytes:
@@ -211,50 +254,30 @@ def write_runs(
         recording.close()
 
 
-TF_TOPIC, TF_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
-
-
-class LinkTransforms:
-    """Computes the poses of all links in their parents.
+def transforms_message(robot: Robot, q: Array, stamp: int) -> bytes:
+    """Return a serialized TFMessage with the poses of all links in their parents.
 
     Args:
         robot: The robot; its link names are the names of frames.
+        q: Joint positions, shape (n,), rad or m.
+        stamp: Time of q, ns.
     """
-
-    def __init__(self, robot: Robot) -> None:
-        self._joints, self._coupling = robot.joints, robot.coupling
-        at = {joint.name: k for k, joint in enumerate(robot.moving_joints)}
-        self._at = np.array([at.get(joint.name, len(at)) for joint in robot.joints])
-        axes = np.array([joint.axis for joint in robot.joints], dtype=float).reshape(-1, 3)
-        rotates = np.array([[joint.type.rotates] for joint in robot.joints]).reshape(-1, 1)
-        self._turn, self._shift = np.where(rotates, axes, 0.0), np.where(rotates, 0.0, axes)
-        origins = [joint.origin for joint in robot.joints]
-        self._R = Rotation.from_matrix(np.reshape([X.rotation for X in origins], (-1, 3, 3)))
-        self._p = np.reshape([X.translation for X in origins], (-1, 3)).astype(float)
-
-    def message(self, stamp: int, q: Array) -> bytes:
-        """Return a serialized TFMessage.
-
-        Args:
-            stamp: Time of q, ns.
-            q: Joint positions, shape (n,), rad or m.
-        """
-        moved = np.append(self._coupling.positions(q), 0.0)[self._at, None]
-        quaternions = (self._R * Rotation.from_rotvec(moved * self._turn)).as_quat().tolist()
-        positions = (self._p + self._R.apply(moved * self._shift)).tolist()
-        transforms = [
+    moving = (joint.name for joint in robot.moving_joints)
+    positions = dict(zip(moving, robot.coupling.positions(q).tolist(), strict=True))
+    poses = [joint_pose(joint, positions.get(joint.name, 0.0)) for joint in robot.joints]
+    rotations = np.reshape([pose.rotation for pose in poses], (-1, 3, 3))
+    quaternions = Rotation.from_matrix(rotations).as_quat().tolist()
+    transforms = [
+        new_message(
+            "geometry_msgs/msg/TransformStamped",
+            header(stamp, joint.parent),
+            joint.child,
             new_message(
-                "geometry_msgs/msg/TransformStamped",
-                header(stamp, joint.parent),
-                joint.child,
-                new_message(
-                    "geometry_msgs/msg/Transform",
-                    new_message("geometry_msgs/msg/Vector3", *position),
-                    new_message("geometry_msgs/msg/Quaternion", *quaternion),
-                ),
-            )
-            for joint, position, quaternion in zip(
-                self._joints, positions, quaternions, strict=True
-            )
-        ]
-        return serialized(new_message(TF_TYPE, transforms))
+                "geometry_msgs/msg/Transform",
+                new_message("geometry_msgs/msg/Vector3", *pose.translation.tolist()),
+                new_message("geometry_msgs/msg/Quaternion", *quaternion),
+            ),
+        )
+        for joint, pose, quaternion in zip(robot.joints, poses, quaternions, strict=True)
+    ]
+    return serialized(new_message(TF_TYPE, transforms))

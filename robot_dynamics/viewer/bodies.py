@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import trimesh
 import viser
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.kinematic_tree import joint_pose
 from robot_dynamics.viewer.link_shapes import Shape
+from robot_dynamics.viewer.snapshot import wxyz
 
 STILL = 1e-4
 """Motion of a joint below which it is not sent, rad or m: a tenth of a pixel."""
@@ -37,28 +38,15 @@ class Bodies:
         self._scene = scene
         self._coupling = tree.coupling
         self._joints = tree.joints
-        self._axes = np.array([joint.axis for joint in tree.joints], dtype=float).reshape(-1, 3)
-        self._origins = Rotation.from_matrix(
-            np.array([joint.origin.rotation for joint in tree.joints], dtype=float).reshape(
-                -1, 3, 3
-            )
-        )
         self._root = scene.add_frame(root, show_axes=False)
         self._names = [root]
         self._nodes: list[Any] = []
-        for joint, parent, wxyz in zip(tree.joints, tree.parents, self._wxyz(), strict=True):
+        for parent in tree.parents:
             name = f"{self._names[parent]}/{len(self._names)}"  # links may have any name
             self._names.append(name)
-            at = joint.origin.translation
-            self._nodes.append(scene.add_frame(name, show_axes=False, position=at, wxyz=wxyz))
-        self._shown = np.zeros(len(self._nodes))
-
-    def _wxyz(self, values: Array | None = None) -> Array:
-        """Return rotations of the bodies in their parents as quaternions, shape (m, 4)."""
-        rotates = np.array([[joint.type.rotates] for joint in self._joints]).reshape(-1, 1)
-        angles = rotates * (0.0 if values is None else values[:, None])
-        turns = self._origins * Rotation.from_rotvec(angles * self._axes)
-        return np.roll(turns.as_quat(), 1, axis=1)
+            self._nodes.append(scene.add_frame(name, show_axes=False))
+        self._shown = np.full(len(self._nodes), np.nan)
+        self.place(np.zeros(tree.dof))
 
     def add(self, body: int, shapes: Iterable[Shape], opacity: float | None = None) -> list[Any]:
         """Add shapes to a body; body 0 is the root link.
@@ -84,16 +72,9 @@ class Bodies:
         """Show joint positions, shape (n,), rad or m."""
         values = self._coupling.positions(q)
         moved = np.flatnonzero(~(np.abs(values - self._shown) < STILL))
-        if not len(moved):
-            return
-        turns = self._wxyz(values)
         for k in moved:
-            joint, node = self._joints[k], self._nodes[k]
-            if joint.type.rotates:
-                node.wxyz = turns[k]
-            else:
-                X = joint.origin
-                node.position = X.translation + X.rotation @ (values[k] * self._axes[k])
+            pose, node = joint_pose(self._joints[k], values[k]), self._nodes[k]
+            node.wxyz, node.position = wxyz(pose.rotation), pose.translation
         self._shown[moved] = values[moved]
 
     def show(self, visible: bool) -> None:

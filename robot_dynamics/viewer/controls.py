@@ -302,8 +302,9 @@ class StackControls:
     def show_mass_factor(self, factor: float | None) -> None:
         """Show the factor on the masses of the simulated robot; None hides its controls."""
         self._simulated.visible = factor is not None
-        slider = self.mass_error
-        if factor is not None and slider.value == self._last["mass_factor"]:  # not just moved
-            percent = round(100.0 * (factor - 1.0), 6)
+        slider, last = self.mass_error, self._last["mass_factor"]
+        percent = last if factor is None else round(100.0 * (factor - 1.0), 6)
+        # Set only where it changes: a browser may move the slider at any time
+        if percent != last and slider.value == last:
             slider.min, slider.max = min(slider.min, percent), max(slider.max, percent)
             slider.value = self._last["mass_factor"] = percent

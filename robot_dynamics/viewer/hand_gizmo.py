@@ -9,6 +9,7 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.spatial import Pose
+from robot_dynamics.viewer.snapshot import wxyz
 
 NAME = "/hand"
 
@@ -53,6 +54,6 @@ class HandGizmo:
             handle.visible, self._dragged = False, None
             return
         if monotonic() - self._dragged_at > QUIET_S:
-            handle.wxyz = np.roll(Rotation.from_matrix(pose.rotation).as_quat(), 1)
+            handle.wxyz = wxyz(pose.rotation)
             handle.position = pose.translation
         handle.visible = True

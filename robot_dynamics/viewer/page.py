@@ -58,15 +58,14 @@ class Page:
     Args:
         host: Address to serve; by default this machine alone can see the page.
         port: Port.
-        token: Secret part of its address; without one, that of `page_token`.
 
     Raises:
         PortError: If the port is taken or may not be used.
     """
 
-    def __init__(self, host: str = LOOPBACK, port: int = PORT, token: str | None = None) -> None:
+    def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
         check_free(host, port)
-        self._token = page_token() if token is None else token
+        self._token = page_token()
         self._gate = Gate(host, self._token)
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of browsers that leave
         with redirect_stdout(io.StringIO()):  # `announcement` says it in one line

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import viser
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -29,7 +28,7 @@ from robot_dynamics.viewer.marks import (
     reach,
     tinted,
 )
-from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame, wxyz
 
 SHADES = 12
 """Steps of the colour of a link; only a new step is sent to the browser."""
@@ -118,9 +117,8 @@ class RobotScene:
             share: Share of its limit that each joint uses, shape (n,), for the colour of its body.
         """
         if now.base is not None:
-            R, p = now.base_pose.rotation, now.base_pose.translation
-            self._base.position = p
-            self._base.wxyz = np.roll(Rotation.from_matrix(R).as_quat(), 1)
+            self._base.position = now.base_pose.translation
+            self._base.wxyz = wxyz(now.base_pose.rotation)
         self._bodies.place(now.q)
         self._ghost.show(now.q_d is not None)
         if now.q_d is not None:
@@ -140,7 +138,7 @@ class RobotScene:
         axes = ellipsoid.axes * [1.0, 1.0, np.linalg.det(ellipsoid.axes)]
         radii = 0.1 * self.size * ellipsoid.radii / max(ellipsoid.radii.max(), 1e-9)
         self._ellipsoid.scale = tuple(np.maximum(radii, 2e-3).tolist())
-        self._ellipsoid.wxyz = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+        self._ellipsoid.wxyz = wxyz(axes)
         self._ellipsoid.position = self._dynamics.pose(q, self.tool).position
 
     def forget_path(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
@@ -49,6 +50,11 @@ class Snapshot:
         if self.base is None or self.base_position is None:
             return Pose.identity()
         return Pose(rotation_from_quaternion(np.asarray(self.base.orientation)), self.base_position)
+
+
+def wxyz(rotation: Array) -> Array:
+    """Return a rotation as viser takes it, the quaternion w, x, y, z, shape (4,)."""
+    return np.roll(Rotation.from_matrix(rotation).as_quat(), 1)
 
 
 def tool_frame(robot: Robot) -> str:

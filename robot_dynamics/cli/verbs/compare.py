@@ -16,11 +16,11 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -74,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.dof))
     console = wide_console()
     rows = {}
-    with Console(stderr=True).status("") as status:
-        status.update("computing the reference")
+    with stages() as progress:
+        progress("computing the reference", 0.0)
         expected = plain(robot, states)
-        for name in names:
-            status.update(f"compiling {name}")
+        for k, name in enumerate(names):
+            progress(f"compiling {name}", k / len(names))
             rows[name] = measured(robot, name, states, expected)
     if arguments.json:
         print_json({"robot": robot.name, "formulations": rows, "left_out": left_out})

@@ -10,20 +10,10 @@ robot-dynamics equations ur5 --base moving --as c     with the motion of its bas
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-
-from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
@@ -131,11 +121,14 @@ def run(arguments: argparse.Namespace) -> int:
         texts = [_with_symbols(arguments, robot, base, *item) for item in variants.items()]
         print("\n".join(texts))
         return 0
-    if not arguments.search:
-        say("writing equations")
-    with _search_shown(arguments.search) as progress:
+    with stages() as progress:
+        progress("writing equations", 0.0)
         arm = Dynamics(
-            robot, arguments.formulation, base=base, search=arguments.search, progress=progress
+            robot,
+            arguments.formulation,
+            base=base,
+            search=arguments.search,
+            progress=lambda done, total: progress("searching", done / total),
         )
         texts = [
             arm.source(arguments.language, kernel, variant, prefix=arguments.name)
@@ -196,14 +189,3 @@ def _with_symbols(
     return "".join(head) + (latex_equations if latex else text_equations)(
         program, found.symbols(latex)
     )
-
-
-@contextmanager
-def _search_shown(searches: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr where that is a terminal, gone when the search is over."""
-    console = Console(stderr=True)
-    columns = TextColumn("searching"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    hidden = not (searches and console.is_terminal)
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("search")
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -16,8 +16,6 @@ import sys
 from collections.abc import Mapping
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from robot_dynamics.cli.arguments import (
     add_robot,
@@ -29,6 +27,7 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
 )
 from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array
@@ -168,9 +167,7 @@ def _searched(
         bounds = MotionBounds(bounds.lower, bounds.upper, bounds.velocity, highest)
     if arguments.about is not None:
         bounds = bounds.about(joint_values("--about", arguments.about, robot, bounds.middle))
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("searching", total=arguments.trials)
+    with stages() as progress:
         return excite(
             robot,
             arguments.duration,
@@ -182,8 +179,8 @@ def _searched(
             box=_corners(arguments.box),
             clearance=arguments.clearance,
             shapes=shapes,
-            progress=lambda done, condition: bar.update(
-                task, completed=done, description=f"condition number {condition:.1f}"
+            progress=lambda done, condition: progress(
+                f"condition number {condition:.1f}", done / arguments.trials
             ),
         )
 

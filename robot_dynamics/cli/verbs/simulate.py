@@ -17,8 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from robot_dynamics.cli.arguments import (
     LONGEST_S,
@@ -30,6 +28,7 @@ from robot_dynamics.cli.arguments import (
     text_of_robot,
 )
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     add_lock,
     add_parameters,
@@ -109,14 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
     model, plant = _arm(arguments, robot)
     if arguments.mode is not None:
         return _follow_with_hand(arguments, model, plant, motion)
-    progress = Console(stderr=True)
-    modes = track(CONTROL, "following the motion", console=progress, transient=True,
-                  disable=not progress.is_terminal)  # fmt: skip
-    rate = arguments.rate
-    logs = {
-        mode: simulate(plant, LawController(model, mode, period=1.0 / rate), motion, rate=rate)
-        for mode in modes
-    }
+    rate, logs = arguments.rate, {}
+    with stages() as progress:
+        for k, mode in enumerate(CONTROL):
+            progress("following the motion", k / len(CONTROL))
+            law = LawController(model, mode, period=1.0 / rate)
+            logs[mode] = simulate(plant, law, motion, rate=rate)
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
     console = wide_console(stderr=arguments.json)
     if arguments.json:

@@ -7,7 +7,6 @@ node receives its commands, it holds the joints.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, sleep
@@ -15,7 +14,6 @@ from time import monotonic, sleep
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 
 from robot_dynamics.control import (
     Actuators,
@@ -47,7 +45,6 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.hand_control import HandControl
-from robot_dynamics.nodes.ros.cdr import DirectReader
 from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import (
     ACTUATORS,
@@ -61,14 +58,14 @@ from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     EXTERNAL_TOPIC,
     THRESHOLD_TOPIC,
+    JointReader,
     StampCheck,
 )
 from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
-from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
-from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Trajectory
@@ -151,7 +148,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.prepare_mode(parameters.mode, self.arm.base)
         self._in_use = self._wanted
         self.controller = Controller(self.arm.at(self.now()), self._settings, self.hand.task)
-        self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
+        self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
@@ -162,10 +159,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
         )
         self._states_in = self.create_loop_subscriber(
-            JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
+            JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_in = self.create_loop_subscriber(
-            JointState, "reference", self._on_reference, COMMAND_QOS, read=bytes
+            JointState, "reference", self._on_reference, COMMAND_QOS
         )
         self.saturated = np.zeros(len(names))
         self.cycles = 0
@@ -182,7 +179,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             self.get_logger().info(
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
-        self.create_service(Trigger, "~/resume", self._on_resume)
+        self.offer("~/resume", self._resume)
         self.report = ControllerReport(self)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
@@ -398,7 +395,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
         return motion or ReferenceSegment.at(self.reference.position, self.reference.velocity, tau)
 
-    def _on_joint_states(self, values: bytes | JointState | JointValues) -> None:
+    def _on_joint_states(self, values: JointState | JointValues) -> None:
         states = self.states
         try:
             if states.read(values) and states.complete:
@@ -433,7 +430,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.tuning.feed(stamp or came, age, self._unmeasured)
         self._unmeasured, self._measured_at = 0, came
 
-    def _on_reference(self, values: bytes | JointState | JointValues) -> None:
+    def _on_reference(self, values: JointState | JointValues) -> None:
         try:
             reference = self.reference
             if reference.read(values) and reference.complete:
@@ -447,7 +444,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
-        check_model(value)
         if self.configured and ALL_MODES[value.mode].in_task_space:
             self.hand.frame(value.mode)
 
@@ -516,20 +512,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     # -- the rest of the system, in the executor's thread -------------------------------------
 
-    def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self.controller.resume()
-        response.message = (
-            "holding the position; a new trajectory moves the arm"
-            if response.success
-            else "not stopped"
-        )
-        return response
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(ControllerNode, args=args))
-
-
-if __name__ == "__main__":
-    main()
+    def _resume(self) -> tuple[bool, str]:
+        if self.controller.resume():
+            return True, "holding the position; a new trajectory moves the arm"
+        return False, "not stopped"

@@ -44,7 +44,7 @@ class BelievedStates(StateReader):
         self._received = self.q.copy()
         self._received_at, self._believed_at, self._fitting = 0, 0, 0
 
-    def read(self, msg: bytes | JointState | JointValues) -> bool:
+    def read(self, msg: JointState | JointValues) -> bool:
         """See `StateReader.read`."""
         ours = super().read(msg)
         if ours and self.complete:

@@ -44,7 +44,7 @@ from robot_dynamics.nodes.ros.messages import (
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
-from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_model
+from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
@@ -283,16 +283,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         return None if self._follower is None else self._follower.sample(self._motion_clock.now).q
 
     def _on_joint_states(self, values: JointState | JointValues) -> None:
-        try:
-            self._measurements += self._states.read(values)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("joint_states", error)
+        self._measurements += self._states.read(values)
 
     # -- load and terms, in the executor's thread -------------------------------------------
-
-    def check(self, value: FeedforwardParameters) -> None:
-        """See `RobotNode.check`."""
-        check_model(value)
 
     def changed(self, value: FeedforwardParameters) -> None:
         """See `RobotNode.changed`."""

@@ -12,7 +12,6 @@ leave arbitrary values in the bytes that align the fields.
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -26,8 +25,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.joint_values import FIELDS, Efforts, JointValues, Sender
-from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.ros.joint_values import FIELDS, Efforts, JointValues
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
 """First bytes of plain little-endian CDR."""
@@ -37,9 +35,6 @@ STAMP, STAMP_AT = struct.Struct("<iI"), len(ENCAPSULATION)
 
 DOUBLE, FLOAT64 = 8, np.dtype("<f8")
 """Size of a float64 in bytes, and its type."""
-
-LARGEST = 1e150
-"""Bound on the norm of numbers whose squares, added up, stay finite."""
 
 MOST_LAYOUTS = 64
 """Most layouts of one topic to keep; more are a fault."""
@@ -177,10 +172,6 @@ class JointStateReader:
         seconds, ns = STAMP.unpack_from(data, STAMP_AT)
         return JointValues(like.names, seconds * NS_PER_S + ns, rows, like.absent, like.frame_id)
 
-    def layout(self, data: bytes) -> Layout:
-        """Return the layout of a message whose values were read."""
-        return self._known[len(data)][0]
-
     def _read_ordinarily(self, data: bytes) -> JointState:
         msg = deserialized(self._topic, data, JointState)
         names, frame_id = tuple(msg.name), msg.header.frame_id
@@ -194,61 +185,6 @@ class JointStateReader:
                 like = JointValues(names, 0, rows, absent, frame_id)
                 self._known[len(data)] = layout, like
         return msg
-
-
-class DirectReader(JointReader):
-    """Reads bytes of sensor_msgs/JointState straight into its arrays; see `JointReader`.
-
-    A message of these joints in this order that is like an earlier one but for its numbers is read
-    in half the time; `JointReader` reads all others and finds their faults.
-    """
-
-    def __init__(
-        self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
-    ) -> None:
-        self._plans: dict[int, tuple[Sender, Layout]] = {}  # by length of the message
-        self._message = JointStateReader(topic)
-        numbers = "8x".join([f"{len(joint_names)}d"] * len(required))
-        self._required_of = struct.Struct(f"<{numbers}").unpack_from
-        super().__init__(topic, joint_names, required)
-
-    def forget(self) -> None:
-        """See `JointReader.forget`."""
-        self._plans.clear()
-        super().forget()
-
-    def read(self, msg: bytes | JointState | JointValues) -> bool:
-        """See `JointReader.read`.
-
-        Raises:
-            ArgumentError: Also if bytes are not those of such a message.
-        """
-        if type(msg) is not bytes:
-            return super().read(msg)
-        plan = self._plans.get(len(msg))
-        return (plan is not None and self._read_by(plan, msg)) or self._read_unlike(msg)
-
-    def _read_by(self, plan: tuple[Sender, Layout], data: bytes) -> bool:
-        """Read a message if it is like the earlier one."""
-        sender, layout = plan
-        if not layout.fits(data):
-            return False
-        seconds, ns = STAMP.unpack_from(data, STAMP_AT)
-        stamp = seconds * NS_PER_S + ns
-        norm = math.hypot(*self._required_of(data, layout.first))
-        if stamp < sender.stamp or not norm < LARGEST:  # not even if it is NaN
-            return False
-        self.values[...] = layout.rows(data)
-        self.stamp = sender.stamp = stamp
-        return True
-
-    def _read_unlike(self, data: bytes) -> bool:
-        values = self._message(data)
-        ours = super().read(values)
-        usual = isinstance(values, JointValues) and not values.absent
-        if ours and usual and values.names == self.joint_names:
-            self._plans[len(data)] = self._last, self._message.layout(data)
-        return ours
 
 
 class EffortsReader:

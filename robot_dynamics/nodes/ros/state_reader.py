@@ -14,9 +14,8 @@ from robot_dynamics.control.velocity_estimate import VelocityEstimate
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.cdr import DirectReader
 from robot_dynamics.nodes.ros.joint_values import FIELDS, Sender
-from robot_dynamics.nodes.ros.messages import not_finite
+from robot_dynamics.nodes.ros.messages import JointReader, not_finite
 from robot_dynamics.robot import Robot
 
 APART = ("position", "velocity")
@@ -26,7 +25,7 @@ ALONE = 20
 """Messages in a row without a field after which it does not come in messages of its own."""
 
 
-class StateReader(DirectReader):
+class StateReader(JointReader):
     """Reads joint_states, also of positions and velocities in messages of their own.
 
     A state is complete when both have come anew. Its stamp is the older of both, so that its age is

@@ -70,14 +70,12 @@ class Terminal:
         self.node.destroy_node()
 
     def _until(self, done: Callable[[], Any], problem: str) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while not done():
-            if time.monotonic() > end:
-                domain = os.environ.get("ROS_DOMAIN_ID", "0")
-                raise RobotDynamicsError(
-                    f"{problem} (ROS_DOMAIN_ID {domain}); start the nodes, or correct the name"
-                )
-            self._executor.spin_once(timeout_sec=0.05)
+        self._spin(PATIENCE_S, done)
+        if not done():
+            domain = os.environ.get("ROS_DOMAIN_ID", "0")
+            raise RobotDynamicsError(
+                f"{problem} (ROS_DOMAIN_ID {domain}); start the nodes, or correct the name"
+            )
 
     # -- topics -----------------------------------------------------------------------------------
 
@@ -122,7 +120,7 @@ class Terminal:
         )
         for _ in range(ATTEMPTS):
             self.publish("joint_trajectory", trajectory_msg(waypoints))
-            self._spin(PATIENCE_S / ATTEMPTS, lambda: bool(answers))
+            self._spin(PATIENCE_S / ATTEMPTS, lambda: answers)
             if answers and answers[0].value:
                 raise RobotDynamicsError(f"refused by {answers[0].key}: {answers[0].value}")
             if answers:
@@ -273,7 +271,7 @@ class Terminal:
                 return future.result()
         raise RobotDynamicsError(f"no answer from {name}; see the log of its node")
 
-    def _spin(self, seconds: float, done: Callable[[], bool] = lambda: False) -> None:
+    def _spin(self, seconds: float, done: Callable[[], object] = lambda: False) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end and not done():
             self._executor.spin_once(timeout_sec=min(0.05, max(end - time.monotonic(), 0.0)))

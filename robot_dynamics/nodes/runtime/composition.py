@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -217,9 +216,12 @@ def composed(
         context.try_shutdown()
 
 
-def main(args: list[str] | None = None) -> None:
-    """Run the nodes of one robot or of several in this process, until SIGINT or SIGTERM."""
-    given = sys.argv if args is None else args
+def main() -> int:
+    """Run the nodes of one robot or of several in this process, until SIGINT or SIGTERM.
+
+    Returns:
+        Exit status, as of `run`.
+    """
     parser = argparse.ArgumentParser(
         prog="composed_nodes",
         description="Simulator, feedforward and controller in one process; parameters as for the "
@@ -234,12 +236,8 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument(
         "--monitor", action="store_true", help="add monitor_node, which checks the model"
     )
-    options = parser.parse_args(own_arguments("composed_nodes", given))
+    options = parser.parse_args(own_arguments("composed_nodes"))
     kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]
     kinds += [FeedforwardNode, ControllerNode, *([MonitorNode] if options.monitor else [])]
     made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]
-    sys.exit(run(*made, args=given))
-
-
-if __name__ == "__main__":
-    main()
+    return run(*made)

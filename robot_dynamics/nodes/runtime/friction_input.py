@@ -11,7 +11,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.followed_friction import FollowedFriction
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.online.friction_scale import LEAST, MOST
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -120,12 +120,8 @@ class FrictionInput:
         node = self._node
         if not (node.active and self._parameters.value.follow):
             return
-        try:
-            publishers = publishers_of(node, [self._topic])
-            self.friction.follow(self._reader.scale(msg, publishers))
-        except RobotDynamicsError as error:
-            node.throttled_log.warn(SCALE_TOPIC, error)
-            return
+        publishers = publishers_of(node, [self._topic])
+        self.friction.follow(self._reader.scale(msg, publishers))
         self._came, self._at = True, monotonic()
 
     def faults(self) -> list[Fault]:

@@ -34,7 +34,7 @@ def reason_of(place: str, error: Exception) -> str:
 
 
 def guarded_subscription(
-    topic: str, kind: type, callback: Callable[[Any], None], refuse: Refuse
+    topic: str, kind: type, callback: Callable[[Any], object], refuse: Refuse
 ) -> Callable[[bytes], None]:
     """Return the callback of a raw subscription that deserializes messages and refuses errors."""
 

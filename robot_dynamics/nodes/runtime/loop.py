@@ -19,7 +19,7 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
-from robot_dynamics.nodes.runtime.loop_topics import LoopPublisher, LoopSubscriber
+from robot_dynamics.nodes.runtime.loop_topics import LoopSubscriber
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
@@ -28,9 +28,6 @@ EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
 
 MAX_TRIGGER_PERIOD_NS = 25_000_000
 """Longest interval between two messages that counts as their period, ns."""
-
-MATCH_PERIOD_NS = 5_000_000
-"""Period of counting the subscriptions to the outputs of a task, ns."""
 
 MAX_WAIT_NS = 50_000_000
 """Period at which a waiting loop checks whether to end, ns."""
@@ -56,16 +53,14 @@ class Task:
         rate: float,
         tick: Callable[[], None],
         inputs: Sequence[LoopSubscriber],
-        triggers: Sequence[LoopSubscriber],
-        outputs: Sequence[LoopPublisher] = (),
-        failed: Callable[[Exception], object] | None = None,
+        trigger: LoopSubscriber | None,
+        failed: Callable[[Exception], object] | None,
     ) -> None:
         self.name = name
-        self._outputs, self._count_at = tuple(outputs), 0
         self._failed = failed
         self.tick = tick
         self.inputs = tuple(inputs)
-        self.triggers = tuple(triggers)
+        self.trigger = trigger
         self.period = round(1.0 / (rate * S_PER_NS))
         self._least = round(EARLIEST_PERIODS * self.period)
         self.timing = Timing(rate)
@@ -80,7 +75,7 @@ class Task:
             now: Present time.
             epoch: Start of the grid.
         """
-        self.due = now if self.triggers else now - (now - epoch) % self.period
+        self.due = now if self.trigger else now - (now - epoch) % self.period
         # Due time of the last triggered cycle, not its start: one late message then neither delays
         # the next one nor counts as a missed cycle
         self._last: int | None = None
@@ -91,14 +86,13 @@ class Task:
 
     def poll(self, now: int) -> None:
         """Run if the task is due or its trigger has a message."""
-        if not self.triggers:
+        if self.trigger is None:
             if now >= self.due:
                 self._run_on_time(now)
             return
-        for trigger in self.triggers:
-            received = trigger.take()
-            if self._received is None:
-                self._received = received
+        received = self.trigger.take()
+        if self._received is None:
+            self._received = received
         if self._received is not None:
             if now >= self._earliest:
                 self._run_triggered(now)
@@ -106,14 +100,14 @@ class Task:
                 self.due = min(self.due, self._earliest)
         elif now >= self.due:
             late, self.due = now - self.due, now + LATEST_PERIODS * self.period
-            self._work(now)
+            self._work()
             if self._last is not None:  # else no message has come yet
                 self._count(now, late, monotonic_ns())
 
     def _run_triggered(self, now: int) -> None:
         """Answer a message; its waiting time counts as lateness."""
         received, self._received = self._received, None
-        self._work(now)  # first of all, for a fast answer
+        self._work()  # first of all, for a fast answer
         ended = monotonic_ns()
         # A late message does not delay the answer to the next one
         self._earliest = max(self._earliest, now - self.period) + self._least
@@ -137,14 +131,14 @@ class Task:
         self.timing.record(now, late, ended - now)
 
     def _run_on_time(self, now: int) -> None:
-        self._work(now)
+        self._work()
         late = now - self.due
         skipped = late // self.period
         self.timing.missed += skipped
         self.due += (skipped + 1) * self.period
         self.timing.record(now, late, monotonic_ns() - now)
 
-    def _work(self, now: int) -> None:
+    def _work(self) -> None:
         for subscriber in self.inputs:
             subscriber.take()
         try:
@@ -153,10 +147,6 @@ class Task:
             if self._failed is None:
                 raise
             self._failed(error)
-        if now >= self._count_at:
-            self._count_at = now + MATCH_PERIOD_NS
-            for output in self._outputs:
-                output.count_subscribers()
 
 
 class Loop:
@@ -198,8 +188,7 @@ class Loop:
         tick: Callable[[], None],
         *,
         inputs: Sequence[LoopSubscriber] = (),
-        trigger: LoopSubscriber | Sequence[LoopSubscriber] = (),
-        outputs: Sequence[LoopPublisher] = (),
+        trigger: LoopSubscriber | None = None,
         failed: Callable[[Exception], object] | None = None,
     ) -> Timing:
         """Add a task, before or while the loop runs.
@@ -209,17 +198,15 @@ class Loop:
             rate: Rate, Hz.
             tick: Function to call.
             inputs: Subscribers to take from before every tick.
-            trigger: Subscriber or subscribers whose messages trigger the task as they arrive, but
-                not much more often than `rate`. Without messages the task runs every two periods.
-            outputs: Publishers whose subscriptions to count.
+            trigger: Subscriber whose messages trigger the task as they arrive, but not much more
+                often than `rate`. Without messages the task runs every two periods.
             failed: Called with the error of a tick, after which the task goes on; by default an
                 error ends the loop.
 
         Returns:
             Statistics of the task, which the loop keeps updating.
         """
-        triggers = trigger if isinstance(trigger, Sequence) else (trigger,)
-        task = Task(name, rate, tick, inputs, triggers, outputs, failed)
+        task = Task(name, rate, tick, inputs, trigger, failed)
         self._timings[name] = task.timing
         self._tasks = (*self._tasks, task)
         self._wake.trigger()
@@ -300,11 +287,10 @@ class Loop:
 
     def _waiter(self, tasks: Sequence[Task], stack: ExitStack) -> Callable[[int], None]:
         """Return a function that waits for a time or a triggering message."""
-        triggers = [trigger.handle for task in tasks for trigger in task.triggers]
-        for subscriber in {
-            subscriber for task in tasks for subscriber in (*task.inputs, *task.triggers)
-        }:
-            stack.enter_context(subscriber.handle)
+        triggers = [task.trigger.handle for task in tasks if task.trigger is not None]
+        inputs = [subscriber.handle for task in tasks for subscriber in task.inputs]
+        for handle in {*triggers, *inputs}:
+            stack.enter_context(handle)
         context, wake = self._context.handle, self._wake.handle
         stack.enter_context(context)
         stack.enter_context(wake)

@@ -10,7 +10,6 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.cdr import WRITERS
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Input
 
@@ -22,49 +21,31 @@ class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untype
         """Return False: executors never run these callbacks."""
         return False
 
-    def beginning_execution(self, _entity: object) -> bool:
-        """Return False: executors never run these callbacks."""
-        return False
-
-    def ending_execution(self, _entity: object) -> None:
-        """Do nothing: executors never run these callbacks."""
-
-
-def ignore_errors_of_the_package(error: Exception) -> None:
-    """Raise an error unless it is a RobotDynamicsError."""
-    if not isinstance(error, RobotDynamicsError):
-        raise error
-
 
 class LoopSubscriber:
     """Takes the messages of one topic for a loop.
 
     Args:
         subscription: The subscription.
-        read: Decodes the bytes of a message; by default the callback gets the message.
-        refused: Called with the error when `read` or the callback of the subscription refuses a
-            message; by default it raises all errors but those of the package.
-        period: Shortest time between two takes, s, for rare or patient messages.
-        counts: Counter of the messages; by default one that is not reported.
-
-    Attributes:
+        read: Decodes the bytes of a message for the callback of the subscription.
+        refused: Called with the error when `read` or the callback refuses a message.
         counts: Counter of the messages; in the callback its time is that of the message.
+        period: Shortest time between two takes, s, for rare or patient messages.
     """
 
     def __init__(
         self,
         subscription: Subscription,
-        read: Callable[[bytes], Any] | None = None,
-        refused: Callable[[Exception], object] = ignore_errors_of_the_package,
+        read: Callable[[bytes], Any],
+        refused: Callable[[Exception], object],
+        counts: Input,
         period: float = 0.0,
-        counts: Input | None = None,
     ) -> None:
         self.topic = subscription.topic_name
         self.handle, self._kind = subscription.handle, subscription.msg_type
         self._callback, self._read, self._refused = subscription.callback, read, refused
-        self.counts = counts or Input(self.topic)
+        self.counts = counts
         self._turns = range(subscription.qos_profile.depth)
-        self._raw = read is not None or subscription.raw
         self._period, self._due = round(period / S_PER_NS), 0
 
     def take(self) -> int | None:
@@ -80,20 +61,19 @@ class LoopSubscriber:
                 return None
             self._due = now + self._period
         received = None
-        take, kind, raw, read = self.handle.take_message, self._kind, self._raw, self._read
+        take, kind, read = self.handle.take_message, self._kind, self._read
         for _ in self._turns:  # in one function: a call would cost more than its work
-            taken = take(kind, raw)
+            taken = take(kind, True)
             if taken is None:
                 break
             message, info = taken
             if received is None:
                 received = info["received_timestamp"]
             try:
-                if read is not None:
-                    message = read(message)
+                values = read(message)
                 self.counts.count += 1
                 self.counts.at = monotonic()
-                self._callback(message)
+                self._callback(values)
             except Exception as error:
                 self._refused(error)
         return received
@@ -109,20 +89,17 @@ class LoopPublisher:
 
     Args:
         publisher: Publisher of a message type in `WRITERS`.
-
-    Attributes:
-        subscriber_count: Subscriptions to the topic at the last `count_subscribers`.
     """
 
     def __init__(self, publisher: Publisher) -> None:
         self.publisher, self.topic = publisher, publisher.topic_name
         self._handle = publisher.handle
         self._write = WRITERS[publisher.msg_type]()
-        self.count_subscribers()
 
-    def count_subscribers(self) -> None:
-        """Ask the middleware for the number of subscriptions; the loop calls this."""
-        self.subscriber_count: int = self._handle.get_subscription_count()
+    @property
+    def subscriber_count(self) -> int:
+        """Subscriptions to the topic."""
+        return int(self._handle.get_subscription_count())
 
     def publish(self, values: Any) -> None:
         """Publish values if there are subscriptions."""

@@ -62,22 +62,19 @@ class ModelParameters(LoopParameters):
     base_filter: float = listed("base_filter")
     base_timeout: float = listed("base_timeout")
 
-
-def check_model(value: ModelParameters) -> None:
-    """Refuse parameters of a model that do not fit each other.
-
-    Raises:
-        ArgumentError: One line that names the parameter and the remedy.
-    """
-    check_gravity(value.gravity)
-    if value.base_motion == "none":
-        return
-    if not value.compensate_gravity:
-        raise ArgumentError("base_motion: needs compensate_gravity, as gravity turns with the base")
-    if value.gravity_from_imu:
-        raise ArgumentError(
-            f"base_motion: gravity comes from {value.base_motion}; set gravity_from_imu to false"
-        )
+    def check(self) -> None:
+        """See `RobotParameters.check`."""
+        check_gravity(self.gravity)
+        if self.base_motion == "none":
+            return
+        if not self.compensate_gravity:
+            raise ArgumentError(
+                "base_motion: needs compensate_gravity, as gravity turns with the base"
+            )
+        if self.gravity_from_imu:
+            raise ArgumentError(
+                f"base_motion: gravity comes from {self.base_motion}; set gravity_from_imu to false"
+            )
 
 
 @dataclass(frozen=True)

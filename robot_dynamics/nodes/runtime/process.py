@@ -199,34 +199,37 @@ class Process:
             log.info(scheduling)
 
 
-def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> int:
+def run_alone(kind: type[RobotNode[Any]]) -> int:
+    """Run a node in this process, whose command line has --help and ROS arguments.
+
+    Returns:
+        Exit status: 0 after --help, 2 if an argument is unknown, else that of `run`.
+    """
+    if {"-h", "--help"}.intersection(sys.argv[1:]):
+        with suppress(BrokenPipeError):  # the reader has gone: `controller_node --help | head`
+            print(usage(kind), flush=True)
+        return 0
+    unknown = own_arguments(kind.NAME)
+    return _refuse(kind.NAME, unknown) if unknown else run(kind)
+
+
+def run(*kinds: Callable[[], RobotNode[Any]]) -> int:
     """Run nodes in this process until SIGINT or SIGTERM.
 
     Args:
         kinds: Functions that create a node each, in the order in which their fast work runs.
-        args: Command line, as `rclpy.init` reads it; by default that of the process. A single node
-            accepts --help and ROS arguments; for several, the caller has read the others.
 
     Returns:
-        Exit status: 0 after a signal or --help, 1 if a node could not start or a ROS argument is
-        wrong, 2 if an argument is unknown.
+        Exit status: 0 after a signal, 1 if a node could not start or a ROS argument is wrong.
     """
-    given = sys.argv if args is None else args
-    if len(kinds) == 1 and {"-h", "--help"}.intersection(given[1:]):
-        with suppress(BrokenPipeError):  # the reader has gone: `controller_node --help | head`
-            print(usage(kinds[0]), flush=True)
-        return 0
     # Not rclpy's handlers, which shut the context down under calls of other threads. These end the
     # process in order: loop, executor, node, context.
-    name = getattr(kinds[0], "NAME", "nodes") if len(kinds) == 1 else "nodes"
+    name = getattr(kinds[0], "NAME", "nodes")
     ended = Flag()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    unknown = own_arguments(name, given)
-    if unknown and len(kinds) == 1:
-        return _refuse(name, unknown)
     try:
-        init_rclpy(args=given, signal_handler_options=SignalHandlerOptions.NO)
+        init_rclpy(signal_handler_options=SignalHandlerOptions.NO)
     except rclpy_implementation.RCLError as error:
         return _refuse_ros(name, error)
     context = rclpy.get_default_context()
@@ -247,30 +250,28 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     return 0
 
 
-def own_arguments(name: str, given: Sequence[str]) -> list[str]:
-    """Return the arguments of a command line that are not for ROS.
+def own_arguments(name: str) -> list[str]:
+    """Return the arguments of the command line that are not for ROS.
 
     Args:
         name: Executable, for messages.
-        given: Command line.
 
     Raises:
         SystemExit: If a ROS argument is wrong; the reason is printed.
     """
     try:
-        return list(remove_ros_args(given)[1:])
+        return list(remove_ros_args(sys.argv)[1:])
     except rclpy_implementation.UnknownROSArgsError as error:
         sys.exit(_refuse(name, literal_eval(str(error))))
     except rclpy_implementation.RCLError as error:
         sys.exit(_refuse_ros(name, error))
 
 
-def usage(kind: Callable[[], RobotNode[Any]]) -> str:
+def usage(kind: type[RobotNode[Any]]) -> str:
     """Return the text of `--help`: the first line of the module, and where parameters are."""
-    name = getattr(kind, "NAME", "node")
-    purpose = (sys.modules[kind.__module__].__doc__ or name).splitlines()[0]
+    name, purpose = kind.NAME, sys.modules[kind.__module__].__doc__ or ""
     return (
-        f"{purpose}\n\n"
+        f"{purpose.splitlines()[0]}\n\n"
         f"usage: {name} --ros-args -p NAME:=VALUE ... [--params-file FILE] [-r FROM:=TO ...]\n"
         f"  as:  {name} --ros-args -p urdf_path:=panda\n\n"
         f"Parameters and topics: docs/nodes.md; while it runs, 'ros2 param describe /{name} NAME'"

@@ -55,6 +55,13 @@ class RobotParameters:
         read_only=True,
     )
 
+    def check(self) -> None:
+        """Refuse values that do not fit each other.
+
+        Raises:
+            ArgumentError: One line that names the parameter and the remedy.
+        """
+
 
 @dataclass(frozen=True)
 class JointLimitParameters:

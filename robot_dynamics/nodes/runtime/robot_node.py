@@ -14,6 +14,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -140,7 +141,6 @@ class RobotNode(ManagedNode, Generic[P]):
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
-        self._outputs: list[LoopPublisher] = []
         self.counter_deltas = CounterDeltas()
         self._recent: RecentTiming | None = None
         self._without_clock = False
@@ -177,6 +177,7 @@ class RobotNode(ManagedNode, Generic[P]):
                 self._with_same_joints(self._description.read(given))
             except RobotDynamicsError as error:
                 raise ArgumentError(f"parameter 'robot_description': {error}") from None
+        value.check()
         self.check(value)
 
     def _on_changed(self, value: P) -> None:
@@ -215,8 +216,7 @@ class RobotNode(ManagedNode, Generic[P]):
     def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
         """Add the node's task to the loop, by default at its `rate`, Hz; see `Loop.add`."""
         rate = rate or self.parameters.rate  # type: ignore[attr-defined]
-        io |= {"outputs": self._outputs, "failed": partial(self.refuse, "cycle")}
-        timing = self.loop.add(self.task, rate, tick, **io)
+        timing = self.loop.add(self.task, rate, tick, failed=partial(self.refuse, "cycle"), **io)
         self._recent = RecentTiming(timing)
 
     def every(self, period: float, work: Callable[[], object]) -> None:
@@ -235,7 +235,6 @@ class RobotNode(ManagedNode, Generic[P]):
         self._groups.clear()
         del self.loop_timers[1:]  # keep the report, which every state of the node has
         self.inputs.clear()
-        self._outputs.clear()
 
     # -- the robot ----------------------------------------------------------------------------
 
@@ -279,7 +278,7 @@ class RobotNode(ManagedNode, Generic[P]):
         return new
 
     def create_subscription(
-        self, kind: type, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any
+        self, kind: type, topic: str, callback: Callable[[Any], object], qos: Any, **options: Any
     ) -> Subscription:
         """Create a subscription that logs a publisher with incompatible QoS, and the remedy.
 
@@ -299,6 +298,15 @@ class RobotNode(ManagedNode, Generic[P]):
         """Create a service that answers every request; see `guarded_service`."""
         guarded = guarded_service(self, name, callback, self.refuse)
         return super().create_service(kind, name, guarded, **options)
+
+    def offer(self, name: str, work: Callable[[], tuple[bool, str]]) -> None:
+        """Offer a service of type Trigger; `work` returns the success and the message."""
+
+        def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            response.success, response.message = work()
+            return response
+
+        self.create_service(Trigger, name, answer)
 
     def refuse(self, place: str, error: Exception) -> None:
         """Log why the input of a topic, service or timer is ignored; see `ThrottledLog`.
@@ -329,31 +337,27 @@ class RobotNode(ManagedNode, Generic[P]):
         self,
         kind: type,
         topic: str,
-        callback: Callable[[Any], None],
+        callback: Callable[[Any], object],
         qos: QoSProfile,
         *,
-        read: Callable[[bytes], Any] | None = None,
         period: float = 0.0,
     ) -> LoopSubscriber:
         """Create a subscription that the loop reads; diagnostics report its count and age.
 
-        By default a reader from `READERS` decodes the bytes; `bytes` passes them to the callback.
+        A reader from `READERS` decodes the bytes of its type.
         """
         self.inputs.append(Input(topic, rare=period > 0.0))
         subscription = self.create_subscription(
             kind, topic, callback, qos, callback_group=self._fast, raw=True
         )
-        if read is None:
-            known = READERS.get(kind)
-            read = known(topic) if known else partial(deserialized, topic, kind=kind)
+        known = READERS.get(kind)
+        read = known(topic) if known else partial(deserialized, topic, kind=kind)
         refused = partial(self.refuse, topic)
-        return LoopSubscriber(subscription, read, refused, period, self.inputs[-1])
+        return LoopSubscriber(subscription, read, refused, self.inputs[-1], period)
 
     def create_loop_publisher(self, kind: type, topic: str, qos: QoSProfile) -> LoopPublisher:
         """Create a publisher for the loop."""
-        publisher = LoopPublisher(self.create_publisher(kind, topic, qos))
-        self._outputs.append(publisher)
-        return publisher
+        return LoopPublisher(self.create_publisher(kind, topic, qos))
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
         """Log which joints no message has named yet, if any, at most once in 10 s."""

@@ -13,7 +13,6 @@ the robot by one cycle, so that runs under equal commands repeat exactly.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import compress
@@ -26,10 +25,10 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import RobotDynamicsError, SimulationError
+from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -44,7 +43,6 @@ from robot_dynamics.nodes.ros.topics import (
 )
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
-from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
@@ -57,7 +55,6 @@ from robot_dynamics.nodes.simulator.simulated_robot import (
 from robot_dynamics.nodes.simulator.simulator_parameters import (
     HOLD,
     SimulatorParameters,
-    check_simulation,
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
@@ -90,10 +87,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     NAME = "simulator_node"
     PARAMETERS = SimulatorParameters
     NEEDS_INERTIA = True
-
-    def check(self, value: SimulatorParameters) -> None:
-        """See `RobotNode.check`."""
-        check_simulation(value)
 
     def configure(self) -> None:
         """Build the plant and create topics and services."""
@@ -137,7 +130,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._clock_out = (
             self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
         )
-        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.offer("~/reset", self._request_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         if parameters.actuator_space:
             self.get_logger().info(
@@ -315,11 +308,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Store a command; in lockstep it moves the robot by one cycle."""
         commands = self._commands
         first = commands.at is None
-        try:
-            commands.read(command, monotonic())
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(COMMAND_TOPIC, error)
-            return
+        commands.read(command, monotonic())
         if first and not commands.named:
             self.get_logger().info(
                 f"{COMMAND_TOPIC} names no joints; its efforts are taken in the order of this "
@@ -331,18 +320,13 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._cycle()
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
-        try:
-            self._tool.take_wrench(msg)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("wrench", error)
+        self._tool.take_wrench(msg)
 
     # -- in the executor's thread; the loop applies it between two cycles ---------------------
 
-    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _request_reset(self) -> tuple[bool, str]:
         self._reset = True
-        response.success = True
-        response.message = "back at the start, held until the next effort_command"
-        return response
+        return True, "back at the start, held until the next effort_command"
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._paused = request.data
@@ -431,12 +415,3 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Build a plant of the present parameters for the loop to use."""
         self._next_plant = self._build_plant(parameters or self.parameters, self.robot)
         return self._next_plant
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.exit(run(SimulatorNode, args=args))
-
-
-if __name__ == "__main__":
-    main()

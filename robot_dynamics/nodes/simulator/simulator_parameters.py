@@ -131,21 +131,16 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
             seed=self.noise_seed,
         )
 
-
-def check_simulation(value: SimulatorParameters) -> None:
-    """Refuse incompatible settings.
-
-    Raises:
-        ArgumentError: One line that names the parameter and the remedy.
-    """
-    if value.real_time_factor != 1.0 and not value.publish_clock:
-        raise ArgumentError(
-            f"parameter 'real_time_factor' is {value.real_time_factor:g} but the time "
-            "is not published; set publish_clock, and use_sim_time of the other nodes"
-        )
-    if value.lockstep and value.loss:
-        raise ArgumentError(
-            f"parameter 'loss' is {value.loss:g} in lockstep, where a lost state is never "
-            "answered; set loss to 0"
-        )
-    check_gravity(value.gravity)
+    def check(self) -> None:
+        """See `RobotParameters.check`."""
+        if self.real_time_factor != 1.0 and not self.publish_clock:
+            raise ArgumentError(
+                f"parameter 'real_time_factor' is {self.real_time_factor:g} but the time "
+                "is not published; set publish_clock, and use_sim_time of the other nodes"
+            )
+        if self.lockstep and self.loss:
+            raise ArgumentError(
+                f"parameter 'loss' is {self.loss:g} in lockstep, where a lost state is never "
+                "answered; set loss to 0"
+            )
+        check_gravity(self.gravity)

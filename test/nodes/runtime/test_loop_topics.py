@@ -45,10 +45,9 @@ def test_values_are_published_and_taken_once_and_counted(node):
     subscription = node.create_subscription(
         JointState, "own", received.append, DEEP, callback_group=LoopCallbackGroup()
     )
-    subscriber = LoopSubscriber(subscription, READERS[JointState]("own"), counts=counts)
+    subscriber = LoopSubscriber(subscription, READERS[JointState]("own"), pytest.fail, counts)
     assert (counts.count, counts.age) == (0, None)
     wait_for(publisher.publisher.get_subscription_count, "the subscription")
-    publisher.count_subscribers()
     sent = [JointValues(NAMES, k, np.arange(6.0).reshape(3, 2) + k) for k in (1, 2)]
     for values in sent:
         publisher.publish(values)
@@ -71,7 +70,8 @@ def test_bytes_that_are_no_message_are_refused_with_one_line(node):
     subscription = node.create_subscription(
         JointState, "broken", print, DEEP, callback_group=LoopCallbackGroup()
     )
-    subscriber = LoopSubscriber(subscription, READERS[JointState]("broken"), refused.append)
+    read = READERS[JointState]("broken")
+    subscriber = LoopSubscriber(subscription, read, refused.append, Input("broken"))
     wait_for(publisher.get_subscription_count, "the subscription")
     publisher.publish(b"\x00\x01\x00\x00 no message")
     wait_for(lambda: subscriber.take() is not None or refused, "the bytes")
