@@ -351,17 +351,15 @@ class _Builder:
         if around is not None:
             options = f"finite={self._finite}, entry={native_entry.available()}"
             name = cache.key_of(what, self._key or self.program.digest, options, *around)
-        found = cache.load(name) if name else None
-        if found is not None:
-            about, code = found
-        else:
-            about = _about(self.program)
+
+        def compiled() -> tuple[Mapping[str, Any], bytes]:
             level = 1 if len(self.program.nodes) > _NODES_FOR_LEVEL_1 else 2
             scheduled = not _better_in_order(self.program, many="batch" in symbols)
             code = llvm.compile_object(ir(), level, scheduled)
             _log.debug("compiled %s, %s: %d bytes", self.program.name, what, len(code))
-            if name:
-                cache.store(name, about, code)
+            return _about(self.program), code
+
+        about, code = cache.kept(name, compiled)
         if native_entry.available() and native_entry.beside_of(about["inputs"]):
             symbols = [*symbols, "beside"]
         return about, llvm.Loaded(code, symbols, imports)
