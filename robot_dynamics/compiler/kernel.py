@@ -14,6 +14,7 @@ from robot_dynamics.foundation.lazy import imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program, Shape
+    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 
 class RowChoice(NamedTuple):
@@ -45,22 +46,6 @@ class RowChoice(NamedTuple):
     error: Kernel
     exact: float
     repair: Kernel
-
-
-class ChosenRows(Protocol):
-    """An entry that returns some rows of the outputs of a kernel.
-
-    Attributes:
-        function: The builtin function.
-    """
-
-    function: Callable[..., Any]
-
-    def bound(self, signature: str, text: str, unusual: Callable[..., Any]) -> Callable[..., Any]:
-        """Return another builtin function, for the same calls; see `Kernel.row_entry`."""
-
-    def remember(self, digits: list[int], special: bool, items: tuple[Any, ...]) -> None:
-        """Set the items of results with a choice of rows; see `RowEntry.remember`."""
 
 
 Results = Any
@@ -196,7 +181,7 @@ class Kernel(ABC):
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
-    ) -> ChosenRows | None:
+    ) -> RowEntry | None:
         """Return the entry that returns some rows of the outputs, or None if unsupported.
 
         Args:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -140,8 +137,9 @@ class CompiledRobot:
         `MOST_OPERATIONS` of them.
         """
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
+        paused = imported("robot_dynamics.compiler.graph.trace").collector_paused
         passes = None if _kernels().kernel_named(name).simplify else ()
-        with _collector_paused():
+        with paused():
             traced = [equations.trace(name) for equations in self.equations(name, variant)]
             ways = [optimize(program, passes) for program in traced]
             shortest = min(ways, key=lambda program: _counted(program).arithmetic)
@@ -444,38 +442,3 @@ def _moving_base() -> Any:
 
 def _reduction() -> Any:
     return imported("robot_dynamics.reduction")
-
-
-_pauses: list[None] = []  # one for each thread whose work the collector is left out of
-
-
-def _resume_in_child() -> None:
-    """Let the garbage collector run in a child of a fork, which has none of those threads."""
-    if _pauses:
-        _pauses.clear()
-        gc.enable()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_resume_in_child)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Leave the garbage collector out of work that makes many objects and no cycles of them.
-
-    A graph is a hundred thousand small objects that all stay alive; looking through them again
-    and again for cycles takes longer than making them.
-    """
-    if not (gc.isenabled() or _pauses):  # the user has switched it off
-        yield
-        return
-    _pauses.append(None)
-    gc.disable()
-    try:
-        yield
-    finally:
-        if _pauses:
-            _pauses.pop()
-        if not _pauses:
-            gc.enable()

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,14 +65,13 @@ class LibraryCompiler:
     def _object(self, name: str, source: str) -> Path:
         """Return the object file of a kernel."""
         written, made = (Path(self._folder.name, f"{name}.{kind}") for kind in "co")
-        key = cache.key_of(*self._about, source)
-        found = cache.load(key)
-        if found is not None:
-            made.write_bytes(found[1])
-            return made
-        written.write_text(source, encoding="ascii")
-        self._run([*COMMAND[1:], "-c", "-o", made.name, written.name], written.parent)
-        cache.store(key, {"name": name}, made.read_bytes())
+
+        def compiled() -> tuple[Mapping[str, str], bytes]:
+            written.write_text(source, encoding="ascii")
+            self._run([*COMMAND[1:], "-c", "-o", made.name, written.name], written.parent)
+            return {"name": name}, made.read_bytes()
+
+        made.write_bytes(cache.kept(cache.key_of(*self._about, source), compiled)[1])
         return made
 
     def link(self, source: str, output: Path) -> None:

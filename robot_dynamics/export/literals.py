@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
+
+from robot_dynamics.compiler.source.c import literal
 
 
 def number(x: float) -> str:
     """Return a number as a literal; an infinite one or NaN as a macro of <math.h>."""
-    if math.isnan(x):
-        return "NAN"
-    if math.isinf(x):
-        return "INFINITY" if x > 0.0 else "-INFINITY"
-    return repr(float(x) + 0.0)
+    return literal(float(x) + 0.0)
 
 
 def vector(values: Iterable[float]) -> str:
     """Return the initializer of an array."""
-    return "{" + ", ".join(number(float(x)) for x in values) + "}"
+    return "{" + ", ".join(map(number, values)) + "}"
 
 
 def text(name: str) -> str:

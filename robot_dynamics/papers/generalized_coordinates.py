@@ -20,10 +20,10 @@ import numpy as np
 from robot_dynamics.algorithms.base_axes import base_axes
 from robot_dynamics.errors import ArgumentError, RobotError, SingularCoordinatesError, unknown_name
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics import frame_jacobian, frame_jacobian_derivative, frame_pose
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, checked_inverse
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial import cross
 
 PARALLEL = 1e-9
 """Largest sine between axes that count as parallel: URDFs round their angles to some digits."""
@@ -202,22 +202,21 @@ class EndpointCoordinates:
                 f"the coordinates '{self.name}' have no positions: wx, wy and wz are angular "
                 "velocities, the rates of no coordinates; leave them out"
             )
-        tree, q = merge_fixed(self.robot), np.asarray(q)
-        axes = base_axes(tree, tree.coupling.positions(q))
-        place = tree.frame(self.frame)
-        k = tree.link_index(place.link) - 1
-        t = place.pose.translation
-        r = t if k < 0 else axes.p[k] + axes.R[k] @ t
-        known = {**dict(zip(ENDPOINT, r, strict=False)), **dict(zip(self._joints, q, strict=True))}
-        return np.array([known[name] for name in self.names])
+        place = frame_pose(self.robot, q, self.frame).translation
+        return np.concatenate([place, np.zeros(3), q])[self._rows]
 
     def jacobian(self, q: Array) -> Array:
         """See `Coordinates.jacobian`."""
-        return self._rows(q)[0]
+        J = frame_jacobian(self.robot, q, self.frame)
+        return np.vstack([J, np.eye(self.robot.dof)])[self._rows]
 
     def jacobian_derivatives(self, q: Array) -> Array:
         """See `Coordinates.jacobian_derivatives`."""
-        return self._rows(q)[1]
+        n = self.robot.dof
+        units = np.eye(n)
+        of_frame = [frame_jacobian_derivative(self.robot, q, qd, self.frame) for qd in units]
+        dJ = np.stack(of_frame, axis=2) if n else np.zeros((6, 0, 0))
+        return np.concatenate([dJ, np.zeros((n, n, n))])[self._rows]
 
     def inverse_jacobian(self, q: Array) -> Array:
         """See `Coordinates.inverse_jacobian`.
@@ -235,35 +234,10 @@ class EndpointCoordinates:
         return checked_inverse(J, self.name, self.names, where)
 
     @property
-    def _joints(self) -> tuple[str, ...]:
-        return self.robot.joint_names
-
-    def _rows(self, q: Array) -> tuple[Array, Array]:
-        """Return the requested rows of J and of its derivatives."""
-        tree, n = merge_fixed(self.robot), self.robot.dof
-        axes = base_axes(tree, tree.coupling.positions(np.asarray(q)))
-        m = len(tree.joints)
-        place = tree.frame(self.frame)
-        k = tree.link_index(place.link) - 1
-        J: Any = np.full((6, m), 0.0, dtype=object)
-        dJ: Any = np.full((6, m, m), 0.0, dtype=object)
-        if k >= 0:
-            path = axes.paths[k]
-            J_L, J_A = axes.jacobian(k, axes.p[k] + axes.R[k] @ place.pose.translation)
-            for a, i in enumerate(path):
-                J[:3, i], J[3:, i] = J_L[:, a], J_A[:, a]
-                for b, j in enumerate(path):
-                    inner, outer = min(a, b), max(a, b)  # the inner joint moves the outer one
-                    dJ[:3, i, j] = cross(J_A[:, inner], J_L[:, outer])
-                    if b < a:
-                        dJ[3:, i, j] = cross(J_A[:, b], J_A[:, a])
-        E = tree.coupling.matrix
-        J, dJ = J @ E, contracted(contracted(dJ, 1, E), 2, E)
-        J = np.vstack([J, np.eye(n)])
-        dJ = np.concatenate([dJ, np.zeros((n, n, n))])
-        known = (*ENDPOINT, *self._joints)
-        rows = [known.index(name) for name in self.names]
-        return np.array(J[rows].tolist()), np.array(dJ[rows].tolist())
+    def _rows(self) -> list[int]:
+        """Numbers of the names among the rates of the frame and of the joints."""
+        known = (*ENDPOINT, *self.robot.joint_names)
+        return [known.index(name) for name in self.names]
 
 
 def endpoint_coordinates(robot: Robot, frame: str, names: Sequence[str]) -> EndpointCoordinates:

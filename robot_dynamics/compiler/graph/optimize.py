@@ -19,20 +19,20 @@ from robot_dynamics.compiler.graph.operations import ADD, CONSTANT, MULTIPLY, SU
 from robot_dynamics.compiler.graph.trace import (
     Program,
     Rewritten,
+    collector_paused,
     factors,
     nary_operations,
     operation_count,
     rebuilt,
     rewrite,
     use_counts,
-    without_collection,
 )
 from robot_dynamics.compiler.operation_count import OperationCount
 
 Pass = Callable[[Program], Program]
 
 
-@without_collection
+@collector_paused()
 def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
     """Run graph passes in order and keep each result that saves operations.
 

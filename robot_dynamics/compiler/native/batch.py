@@ -338,23 +338,11 @@ class BatchWriter:
             return
         length = code.let(f"mul i64 %count, {self.lanes.bytes}")
         own, spare = f"%stride.{name}" if inward else "%stride", self.lanes.width * self.lanes.bytes
-        before, loop, after = (code.fresh(x) for x in ("before", "copy", "copied"))
-        if not size:
-            return
-        code.do(f"br label %{before}")
-        code.label(before)
-        code.do(f"br label %{loop}")
-        code.label(loop)
-        i, following = f"%{loop}.i", f"%{loop}.next"
-        code.do(f"{i} = phi i64 [ 0, %{before} ], [ {following}, %{loop} ]")
-        far, near = code.let(f"mul i64 {i}, {own}"), code.let(f"mul i64 {i}, {spare}")
-        to, start = (near, far) if inward else (far, near)
-        places = code.let(f"add i64 {target}, {to}"), code.let(f"add i64 {source}, {start}")
-        code.copy(*places, length)
-        code.do(f"{following} = add i64 {i}, 1")
-        more = code.let(f"icmp ult i64 {following}, {size // self.lanes.bytes}")
-        code.branch(more, loop, after)
-        code.label(after)
+        with code.rounds(str(size // self.lanes.bytes)) as i:
+            far, near = code.let(f"mul i64 {i}, {own}"), code.let(f"mul i64 {i}, {spare}")
+            to, start = (near, far) if inward else (far, near)
+            places = code.let(f"add i64 {target}, {to}"), code.let(f"add i64 {source}, {start}")
+            code.copy(*places, length)
 
     def _batch(self) -> str:
         """Write the loop over blocks."""
@@ -517,25 +505,19 @@ class BatchWriter:
     def _replicate(self) -> str:
         """Write `replicate`: `size` numbers of one sample as W samples."""
         code, lanes = self._code(), self.lanes
-        code.branch(code.equal("i64", "%size", "0"), "finished", "before")
-        code.label("before")
-        code.do("br label %next")
-        code.label("next")
-        code.do("%i = phi i64 [ 0, %before ], [ %i.next, %next ]")
-        offset = code.let(f"mul i64 %i, {lanes.bytes}")
-        number = code.load(lanes.scalar, code.let(f"add i64 %source, {offset}"), align=lanes.bytes)
-        for lane in range(lanes.width):
-            if self.columns:
-                place = code.let(f"mul i64 %i, {lanes.width * lanes.bytes}")
-                place = code.let(f"add i64 {place}, {lane * lanes.bytes}")
-            else:
-                row = code.let(f"mul i64 %size, {lane * lanes.bytes}")
-                place = code.let(f"add i64 {row}, {offset}")
-            place = code.let(f"add i64 %target, {place}")
-            code.store(lanes.scalar, number, place, align=lanes.bytes)
-        code.do("%i.next = add i64 %i, 1")
-        code.branch(code.let("icmp ult i64 %i.next, %size"), "next", "finished")
-        code.label("finished")
+        with code.rounds("%size") as i:
+            offset = code.let(f"mul i64 {i}, {lanes.bytes}")
+            here = code.let(f"add i64 %source, {offset}")
+            number = code.load(lanes.scalar, here, align=lanes.bytes)
+            for lane in range(lanes.width):
+                if self.columns:
+                    place = code.let(f"mul i64 {i}, {lanes.width * lanes.bytes}")
+                    place = code.let(f"add i64 {place}, {lane * lanes.bytes}")
+                else:
+                    row = code.let(f"mul i64 %size, {lane * lanes.bytes}")
+                    place = code.let(f"add i64 {row}, {offset}")
+                place = code.let(f"add i64 %target, {place}")
+                code.store(lanes.scalar, number, place, align=lanes.bytes)
         code.do("ret void")
         signature = "define internal void @replicate(i64 %target, i64 %source, i64 %size)"
         return code.function(signature, "noinline")

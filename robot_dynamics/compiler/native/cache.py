@@ -29,7 +29,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from operator import itemgetter
@@ -75,7 +75,7 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
-def load(key: str) -> tuple[dict[str, Any], bytes] | None:
+def load(key: str) -> tuple[Mapping[str, Any], bytes] | None:
     """Return metadata and object code of a key, or None if they are missing or damaged."""
     place = folder()
     if place is None:
@@ -98,6 +98,23 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
     return json.loads(text), code
 
 
+def kept(
+    key: str, make: Callable[[], tuple[Mapping[str, Any], bytes]]
+) -> tuple[Mapping[str, Any], bytes]:
+    """Return metadata and object code of a key, from disk, else made and stored there.
+
+    Args:
+        key: The key; "" for code that is not kept.
+        make: Makes them.
+    """
+    found = load(key) if key else None
+    if found is None:
+        found = make()
+        if key:
+            store(key, *found)
+    return found
+
+
 def object_code(name: str, text: str) -> bytes:
     """Return the object code of a module that is no kernel, from disk or from the compiler.
 
@@ -106,13 +123,7 @@ def object_code(name: str, text: str) -> bytes:
     """
     around = environment(host())
     key = "" if around is None else key_of(name, text, *around)
-    found = load(key) if key else None
-    if found is not None:
-        return found[1]
-    code = compile_object(text)
-    if key:
-        store(key, {"name": name}, code)
-    return code
+    return kept(key, lambda: ({"name": name}, compile_object(text)))[1]
 
 
 def _digest(key: str, payload: bytes) -> bytes:

@@ -8,7 +8,8 @@ Constant vectors are written out, because `splat` came with LLVM 19.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,6 +138,41 @@ class Code:
     def branch_rarely(self, condition: str, yes: str, no: str) -> None:
         """Go to one of two blocks, of which the first is unlikely and placed out of line."""
         self.do(f"br i1 {condition}, label %{yes}, label %{no}, !prof !0")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Let what is written inside run only if a condition (i1) holds."""
+        body, after = self.fresh("body"), self.fresh("after")
+        self.branch(condition, body, after)
+        self.label(body)
+        yield
+        self.do(f"br label %{after}")
+        self.label(after)
+
+    @contextmanager
+    def rounds(self, most: str, condition: Callable[[], str] = lambda: "true") -> Iterator[str]:
+        """Repeat what is written inside, and give the number of the round, from 0 on.
+
+        Args:
+            most: Number of rounds.
+            condition: Writes a condition (i1) of every round; the first one without it ends all.
+        """
+        names = [self.fresh(stem) for stem in ("before", "test", "round", "body", "more", "after")]
+        before, test, count, body, more, after = names
+        self.do(f"br label %{before}")
+        self.label(before)
+        self.do(f"br label %{test}")
+        self.label(test)
+        self.do(f"%{count} = phi i64 [ 0, %{before} ], [ %{count}.next, %{more} ]")
+        left = self.let(f"icmp slt i64 %{count}, {most}")
+        self.branch(self.let(f"and i1 {left}, {condition()}"), body, after)
+        self.label(body)
+        yield f"%{count}"
+        self.do(f"br label %{more}")
+        self.label(more)
+        self.do(f"%{count}.next = add i64 %{count}, 1")
+        self.do(f"br label %{test}")
+        self.label(after)
 
     def pointer(self, pointee: str) -> str:
         """Type of a pointer."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.kernel import ChosenRows, Given, Kernel, Results, RowChoice, program_of
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, RowChoice, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
@@ -37,6 +37,7 @@ from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
+    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 _log = logging.getLogger(__name__)
 
@@ -153,14 +154,14 @@ class NativeKernel(Kernel):
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
-    ) -> ChosenRows | None:
+    ) -> RowEntry | None:
         """See `Kernel.row_entry`."""
         chosen_rows: Any = imported("robot_dynamics.compiler.native.entry.chosen_rows")
         if not native_entry.available() or self.outputs[choice.measure][0] > chosen_rows.MOST_ROWS:
             return None
         error, repair = (cast(NativeKernel, x)._code for x in (choice.error, choice.repair))
         kernels = {"single": self._code, "error": error, "repair": repair}
-        entry: ChosenRows = chosen_rows.RowEntry(
+        entry: RowEntry = chosen_rows.RowEntry(
             kernels, self.inputs, self.outputs, choice, signature, text, unusual
         )
         return entry
@@ -351,17 +352,15 @@ class _Builder:
         if around is not None:
             options = f"finite={self._finite}, entry={native_entry.available()}"
             name = cache.key_of(what, self._key or self.program.digest, options, *around)
-        found = cache.load(name) if name else None
-        if found is not None:
-            about, code = found
-        else:
-            about = _about(self.program)
+
+        def compiled() -> tuple[Mapping[str, Any], bytes]:
             level = 1 if len(self.program.nodes) > _NODES_FOR_LEVEL_1 else 2
             scheduled = not _better_in_order(self.program, many="batch" in symbols)
             code = llvm.compile_object(ir(), level, scheduled)
             _log.debug("compiled %s, %s: %d bytes", self.program.name, what, len(code))
-            if name:
-                cache.store(name, about, code)
+            return _about(self.program), code
+
+        about, code = cache.kept(name, compiled)
         if native_entry.available() and native_entry.beside_of(about["inputs"]):
             symbols = [*symbols, "beside"]
         return about, llvm.Loaded(code, symbols, imports)

@@ -105,7 +105,7 @@ def tabulated(program: Program) -> Tabulated:
 
     def constant(value: float) -> str:
         if value in PLAIN:
-            return _literal(value, "")
+            return literal(value)
         return f"number[{index.setdefault(value, len(index))}]"
 
     body, _ = _body(program, "double", replace(_syntax("double"), constant=constant))
@@ -230,14 +230,19 @@ def _syntax(scalar: str) -> Syntax:
     calls |= {ARCTAN2: f"atan2{f}({{}}, {{}})", SELECT: "({} < {} ? {} : {})"}
     return Syntax(
         input=lambda name, i: f"{name}[{i}]",
-        constant=lambda value: _literal(value, f),
+        constant=lambda value: literal(value, f),
         calls=calls,
         width=80,
     )
 
 
-def _literal(value: float, suffix: str) -> str:
-    """Return a number in C, with the suffix f in single precision."""
+def literal(value: float, suffix: str = "") -> str:
+    """Return a number in C, with the suffix f in single precision.
+
+    An infinite one or NaN is a macro of <math.h>.
+    """
+    if math.isnan(value):
+        return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0.0 else "-INFINITY"
     text = f"{value:.9g}" if suffix else repr(value)

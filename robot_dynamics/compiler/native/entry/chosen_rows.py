@@ -152,15 +152,11 @@ def _rows(
     arrays = {field: entry.new_array(shape) for field, shape in shapes.items()}
     targets = entry.data_of(list(arrays.values()))
     for i, one in enumerate(returned):
-        copy, go_on = code.fresh("copy"), code.fresh("next")
-        code.branch(one, copy, go_on)
-        code.label(copy)
-        for target, (field, output) in zip(targets, choice.fields.items(), strict=True):
-            size = 8 * math.prod(shapes[field])
-            to = code.let(f"add i64 {target}, " + code.let(f"mul i64 {numbers[i]}, {size}"))
-            code.copy(to, code.let(f"add i64 {buffers[output]}, {i * size}"), str(size))
-        code.do(f"br label %{go_on}")
-        code.label(go_on)
+        with code.when(one):
+            for target, (field, output) in zip(targets, choice.fields.items(), strict=True):
+                size = 8 * math.prod(shapes[field])
+                to = code.let(f"add i64 {target}, " + code.let(f"mul i64 {numbers[i]}, {size}"))
+                code.copy(to, code.let(f"add i64 {buffers[output]}, {i * size}"), str(size))
     return arrays
 
 

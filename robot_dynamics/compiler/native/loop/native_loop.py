@@ -162,28 +162,24 @@ def _built(
 ) -> tuple[Mapping[str, Any], bytes]:
     """Return metadata and object code, from disk or else from the compiler."""
     around = cache.environment(host)
-    name = cache.key_of("loop", key, *around) if key and around is not None else ""
-    found = cache.load(name) if name else None
-    if found is not None:
-        return found
-    made = steps if isinstance(steps, tuple) else steps()
-    writer = LoopWriter(sizes, made, lanes, host)
-    text = module(writer.functions(), [lanes], host.typed_pointers)
-    if not name and around is not None:
-        name = cache.key_of("loop", text, *around)
-        found = cache.load(name)
-        if found is not None:
-            return found
-    recorded = [array for s in nested(made) if isinstance(s, Record) for array in s.arrays]
-    about = {
-        "name": "loop",
-        "rings": [sum(sizes[array] for array in arrays) for arrays in writer.rings.values()],
-        "recorded": {array: sizes[array] for array in recorded},
-    }
-    code = llvm.compile_object(text)
-    if name:
-        cache.store(name, about, code)
-    return about, code
+
+    def name_of(text: str) -> str:
+        return "" if around is None else cache.key_of("loop", text, *around)
+
+    def compiled() -> tuple[Mapping[str, Any], bytes]:
+        made = steps if isinstance(steps, tuple) else steps()
+        writer = LoopWriter(sizes, made, lanes, host)
+        text = module(writer.functions(), [lanes], host.typed_pointers)
+        recorded = [array for s in nested(made) if isinstance(s, Record) for array in s.arrays]
+        about = {
+            "name": "loop",
+            "rings": [sum(sizes[array] for array in arrays) for arrays in writer.rings.values()],
+            "recorded": {array: sizes[array] for array in recorded},
+        }
+        by_text = "" if key else name_of(text)
+        return cache.kept(by_text, lambda: (about, llvm.compile_object(text)))
+
+    return cache.kept(name_of(key) if key else "", compiled)
 
 
 def _aligned(shape: tuple[int, ...]) -> Array:

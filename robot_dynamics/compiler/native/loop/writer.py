@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import INPUT
@@ -95,9 +96,11 @@ class LoopWriter:
             if isinstance(step, (Run, Normals)):
                 self._call(step)
             elif isinstance(step, When):
-                self._when(step)
+                with self._code.when(self._positive(step.array)):
+                    self._write(step.body)
             elif isinstance(step, Repeat):
-                self._repeat(step)
+                with self._code.rounds(str(step.most), partial(self._positive, step.array)):
+                    self._write(step.body)
             elif isinstance(step, Remember):
                 self._remember(step)
             elif isinstance(step, Recall):
@@ -151,7 +154,7 @@ class LoopWriter:
         for i in range(self.sizes[step.target]):
             self._store(code, step.target, i, values[i])
 
-    # -- control ---------------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def _positive(self, array: str) -> str:
         """Return true (i1) if the only entry of an array is positive in any SIMD lane."""
@@ -159,35 +162,6 @@ class LoopWriter:
         x = self._load(code, array)
         flags = code.let(f"fcmp ogt {lanes.type} {x}, {lanes.number(0.0)}")
         return any_lane(code, lanes, flags)
-
-    def _when(self, step: When) -> None:
-        code = self._code
-        body, after = code.fresh("body"), code.fresh("after")
-        code.branch(self._positive(step.array), body, after)
-        code.label(body)
-        self._write(step.body)
-        code.do(f"br label %{after}")
-        code.label(after)
-
-    def _repeat(self, step: Repeat) -> None:
-        code = self._code
-        names = [code.fresh(stem) for stem in ("before", "test", "round", "body", "more", "after")]
-        before, test, count, body, more, after = names
-        code.do(f"br label %{before}")
-        code.label(before)
-        code.do(f"br label %{test}")
-        code.label(test)
-        code.do(f"%{count} = phi i64 [ 0, %{before} ], [ %{count}.next, %{more} ]")
-        left = code.let(f"icmp slt i64 %{count}, {step.most}")
-        go_on = code.let(f"and i1 {left}, {self._positive(step.array)}")
-        code.branch(go_on, body, after)
-        code.label(body)
-        self._write(step.body)
-        code.do(f"br label %{more}")
-        code.label(more)
-        code.do(f"%{count}.next = add i64 %{count}, 1")
-        code.do(f"br label %{test}")
-        code.label(after)
 
     # -- the past, tables and records ------------------------------------------------------------
 
@@ -253,15 +227,11 @@ class LoopWriter:
 
     def _record(self, step: Record) -> None:
         code = self._code
-        write, after = code.fresh("write"), code.fresh("after")
-        code.branch(code.let("icmp ne i64 %record.here, 0"), write, after)
-        code.label(write)
-        for name, i in self._entries(step.arrays):
-            value = self._load(code, name, i)
-            code.store(self.lanes.type, value, "%record.here", self._recorded, 8)
-            self._recorded += self.bytes
-        code.do(f"br label %{after}")
-        code.label(after)
+        with code.when(code.let("icmp ne i64 %record.here, 0")):
+            for name, i in self._entries(step.arrays):
+                value = self._load(code, name, i)
+                code.store(self.lanes.type, value, "%record.here", self._recorded, 8)
+                self._recorded += self.bytes
 
     # -- vectors ---------------------------------------------------------------------------------
 
