@@ -7,7 +7,7 @@ that is given there is found here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,17 +58,14 @@ def on_moving_base(name: str, floating: Floating, tree: Robot, variant: Variant)
     return Equations({**motion, "base": (15,), **about}, function)
 
 
+@dataclass(frozen=True, eq=False)
 class _State:
     """Values of all inputs, and the results of kernels of the floating robot with them."""
 
-    def __init__(
-        self,
-        of: Callable[[str], Equations],
-        base: Array,
-        values: dict[str, Array],
-        parents: tuple[int, ...],
-    ) -> None:
-        self.of, self.base, self.values, self.parents = of, base, values, parents
+    of: Callable[[str], Equations]
+    base: Array
+    values: dict[str, Array]
+    parents: tuple[int, ...]
 
     def __call__(self, kernel: str, **changed: Any) -> Any:
         n, values = len(self.parents), {**self.values, **changed}

@@ -247,6 +247,7 @@ class LinkChoice:
     options: RecursionOptions = field(default_factory=RecursionOptions)
 
 
+@dataclass(eq=False)
 class Plan:
     """A tree and its free choices.
 
@@ -259,22 +260,13 @@ class Plan:
         runs: Runs of parallel joints, as lists of joints.
     """
 
-    def __init__(
-        self,
-        tree: Robot,
-        offsets: Sequence[Sequence[float]],
-        directions: Sequence[Sequence[Array]],
-        sizes: Sequence[Inertia],
-        tolerance: float,
-        runs: Sequence[Sequence[int]] = (),
-    ) -> None:
-        self.tree = tree
-        self.runs = runs
-        self.offsets = offsets
-        self.directions = directions
-        self.sizes = sizes
-        self.tolerance = tolerance
-        self._counts: dict[tuple[LinkChoice, ...], tuple[int, int]] = {}
+    tree: Robot
+    offsets: Sequence[Sequence[float]]
+    directions: Sequence[Sequence[Array]]
+    sizes: Sequence[Inertia]
+    tolerance: float
+    runs: Sequence[Sequence[int]] = ()
+    _counts: dict[tuple[LinkChoice, ...], tuple[int, int]] = field(default_factory=dict, init=False)
 
     def reduced(self, choices: Sequence[LinkChoice]) -> ReducedRobot:
         """Return the robot with these choices, in SI units."""

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.entry import native_entry as python
@@ -58,6 +59,7 @@ def shuffle(code: Code, lanes: SimdType, a: str, b: str, picks: list[int]) -> st
     return code.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picks)} x i32> <{mask}>")
 
 
+@dataclass(eq=False)
 class SampleRows:
     """W rows of numbers in memory, as vectors with one lane per row.
 
@@ -73,22 +75,18 @@ class SampleRows:
         check: Gets every entry that is loaded.
     """
 
-    def __init__(
-        self,
-        code: Code,
-        lanes: SimdType,
-        address: str,
-        length: int,
-        check: FiniteCheck | None = None,
-    ) -> None:
-        self.code = code
-        self.lanes = lanes
-        self.address = address
-        self.length = length
-        self.check = check
-        most = min(_CHUNK_BYTES // lanes.bytes, lanes.width, max(1, length))
-        self.piece = SimdType(lanes.scalar, 1 << (most.bit_length() - 1))
-        self._columns: dict[int, str] = {}
+    code: Code
+    lanes: SimdType
+    address: str
+    length: int
+    check: FiniteCheck | None = None
+    _columns: dict[int, str] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def piece(self) -> SimdType:
+        """Part of a row in one chunk."""
+        most = min(_CHUNK_BYTES // self.lanes.bytes, self.lanes.width, max(1, self.length))
+        return SimdType(self.lanes.scalar, 1 << (most.bit_length() - 1))
 
     def column(self, column: int) -> str:
         """Return the vector of one column; its chunk is loaded on first use."""
@@ -141,6 +139,7 @@ class SampleRows:
         return (lane * self.length + column) * self.lanes.bytes
 
 
+@dataclass(eq=False)
 class SampleColumns:
     """W neighbours in each of several columns in memory, as vectors with one lane per sample.
 
@@ -152,20 +151,12 @@ class SampleColumns:
         check: Gets every entry that is loaded.
     """
 
-    def __init__(
-        self,
-        code: Code,
-        lanes: SimdType,
-        address: str,
-        stride: str,
-        check: FiniteCheck | None = None,
-    ) -> None:
-        self.code = code
-        self.lanes = lanes
-        self.address = address
-        self.stride = stride
-        self.check = check
-        self._columns: dict[int, str] = {}
+    code: Code
+    lanes: SimdType
+    address: str
+    stride: str
+    check: FiniteCheck | None = None
+    _columns: dict[int, str] = field(default_factory=dict, init=False)
 
     def column(self, column: int) -> str:
         """Return the vector of one column, loaded on first use."""
