@@ -17,6 +17,7 @@ first part (`placed`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -97,8 +98,7 @@ class FreeJoint:
         A revolute part turns the axes of the parts before it: entry m, i, j is the derivative by
         the position of part i of entry m, j of J in V = J (rates of the parts).
         """
-        k = self.axes.shape[1]
-        return np.where(_before(k), self._turned, 0.0).swapaxes(0, 1)
+        return np.tril(self._turned.swapaxes(0, 1), -1)
 
     @property
     def commutators(self) -> Array:
@@ -130,22 +130,21 @@ class FreeJoint:
 def free_joints(tree: KinematicTree) -> tuple[FreeJoint, ...]:
     """The floating and planar joints of a tree without fixed joints."""
     found: list[FreeJoint] = []
-    starts = [k for k, j in enumerate(tree.joints) if j.part_of and not _continues(tree, k)]
-    for k in starts:
-        stop = k + 1
-        while stop < len(tree.joints) and tree.joints[stop].part_of == tree.joints[k].part_of:
-            stop += 1
+    for name, run in groupby(range(len(tree.joints)), lambda k: tree.joints[k].part_of):
+        if not name:
+            continue
+        k, *others = run
         X, axes = Pose.identity(), [tree.joints[k].axis]
-        for joint in tree.joints[k + 1 : stop]:
+        for joint in (tree.joints[i] for i in others):
             X = X @ joint.origin
             axes.append(X.rotation @ joint.axis)
-        floating, place = stop - k == 6, tree.joints[k].origin @ X
+        floating, place = len(axes) == 6, tree.joints[k].origin @ X
         v = int(tree.coupling.leader[k])
         q = v + len(found)
         found.append(
             FreeJoint(
-                tree.joints[k].part_of,
-                slice(k, stop),
+                name,
+                slice(k, k + len(axes)),
                 slice(q, q + (7 if floating else 4)),
                 slice(v, v + (6 if floating else 3)),
                 np.column_stack(axes),
@@ -154,10 +153,6 @@ def free_joints(tree: KinematicTree) -> tuple[FreeJoint, ...]:
             )
         )
     return tuple(found)
-
-
-def _continues(tree: KinematicTree, k: int) -> bool:
-    return k > 0 and tree.joints[k - 1].part_of == tree.joints[k].part_of
 
 
 def has_free_base(tree: KinematicTree) -> bool:
@@ -306,12 +301,6 @@ def _turn_parts(
         column = v.start + k
         tau_q[:, column] = tau_q[:, column] + tau_qd[:, v] @ change + M[:, v] @ acceleration
         tau_q[v, column] = tau_q[v, column] - B[:, k].T @ tau
-
-
-def _before(k: int) -> Array:
-    """True for entries i, m, j with part j before part i, shape (k, k, k)."""
-    i, j = np.arange(k)[:, None, None], np.arange(k)
-    return np.broadcast_to(j < i, (k, k, k))
 
 
 def at_zero(tree: KinematicTree, q: Array) -> Array:

@@ -226,26 +226,20 @@ def pose_and_jacobian(chain: AxisChain, q: Array) -> tuple[list[Vector], Vector,
     Returns:
         Three columns; the position; and six rows of n, linear over angular, axes of the root.
     """
-    unit = np.eye(3)
-    columns: list[Vector] = [tuple(map(float, e)) for e in unit]
+    columns = _UNIT  # of the link in axes of the root
     origin: Vector = (0.0, 0.0, 0.0)
-
-    def seen(v: Vector) -> Vector:  # a vector of the link in axes of the root
-        parts = [times(x, column) for x, column in zip(v, columns, strict=True)]
-        return plus(parts[0], plus(parts[1], parts[2]))
-
     lines = []
     for axis, x in zip(chain.axes, q, strict=True):
-        lines.append((seen(axis.h), plus(seen(axis.p), origin)))
+        lines.append((_combined(columns, axis.h), plus(_combined(columns, axis.p), origin)))
         direction, point = lines[-1]
         if axis.rotates:
             turn = as_turn(x)
-            columns = [seen(turned(axis.h, turn, tuple(map(float, e)))) for e in unit]
-            origin = minus(point, seen(axis.p))
+            columns = [_combined(columns, turned(axis.h, turn, e)) for e in _UNIT]
+            origin = minus(point, _combined(columns, axis.p))
         else:
             origin = plus(origin, times(x, direction))
-    position = plus(seen(tuple(map(float, chain.tool.translation))), origin)
-    tool = [seen(tuple(map(float, column))) for column in chain.tool.rotation.T]
+    position = plus(_combined(columns, tuple(map(float, chain.tool.translation))), origin)
+    tool = [_combined(columns, tuple(map(float, column))) for column in chain.tool.rotation.T]
     J = [
         (*cross(h, minus(position, p)), *h) if rotates else (*h, 0.0, 0.0, 0.0)
         for (h, p), rotates in zip(lines, chain.rotates, strict=True)
@@ -326,7 +320,12 @@ def _carried(
     """Return where the present pose has the vector that the wanted pose has along axis k."""
     if selection.axes == "frame":
         return columns[k]
-    parts = [times(column[k], here) for column, here in zip(wanted, columns, strict=True)]
+    return _combined(columns, [column[k] for column in wanted])
+
+
+def _combined(columns: Sequence[Vector], v: Vector) -> Vector:
+    """Return the product of a matrix, given by its columns, and a vector."""
+    parts = [times(x, column) for x, column in zip(v, columns, strict=True)]
     return plus(parts[0], plus(parts[1], parts[2]))
 
 
