@@ -121,8 +121,9 @@ def identify_drive_gains(
         for carried, several in enumerate(recordings)
         for recording in several
     ]
+    X, W, current, moving = map(np.concatenate, zip(*rows, strict=True))
     every = np.ones(robot.dof, dtype=bool)
-    inverse, deviation = _inverse_gains(*map(np.concatenate, zip(*rows, strict=True)), every)
+    inverse, deviation = _inverse_gains(X, W, current, moving, every)
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
         raise RecordingError(
