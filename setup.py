@@ -142,7 +142,6 @@ setup(
         "numpy>=1.26",
         "scipy>=1.11",
         "llvmlite>=0.41",
-        "urdf_parser_py>=0.0.4",
         "lxml>=4.9",
         "pyyaml>=5.4",
     ],

@@ -107,7 +107,7 @@ def measure(path: Path, turns: int) -> dict[str, float]:
     return {name: min(values) for name, values in found.items()}
 
 
-PACKAGES = ("numpy", "llvmlite", "lxml", "urdf_parser_py", "robot_dynamics")
+PACKAGES = ("numpy", "llvmlite", "lxml", "robot_dynamics")
 
 
 def modules(path: Path, turns: int) -> dict[str, float]:

@@ -94,8 +94,7 @@ WHY = {
         "takes 1.19."
     ),
     CACHED: (
-        "NumPy and llvmlite take more than half of it to import; see the table of imports. PyYAML, "
-        "which `urdf_parser_py` imports to print robots, is loaded no more (7 % of the time)."
+        "NumPy and llvmlite take more than half of it to import; see the table of imports."
     ),
     COLD: (
         "Of what is no import, LLVM takes a third; the rest traces, reduces and simplifies the "

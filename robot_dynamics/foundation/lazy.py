@@ -8,12 +8,9 @@ Python 3.10 and 3.11, which has one lock for all objects of a class.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec
-from types import ModuleType
 from typing import Any, Generic, TypeVar, overload
 
 from robot_dynamics.errors import MissingPackageError
@@ -34,32 +31,6 @@ def imported(module: str) -> Any:
     """Import a module that is slow to import and seldom needed, under the fork lock."""
     with lock:
         return import_module(module)
-
-
-class _Postponed(ModuleType):
-    """A module whose code runs when something is first read from it.
-
-    `importlib.util.LazyLoader` would run it at the next import: that reads `__spec__`.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        with lock:
-            if type(self) is _Postponed:
-                self.__class__ = ModuleType  # type: ignore[assignment]
-                self.__spec__.loader.exec_module(self)  # type: ignore[union-attr]
-        return getattr(self, name)
-
-
-def postpone(module: str) -> None:
-    """Let other packages import a module, and load it when something is first read from it."""
-    with lock:
-        spec = None if module in sys.modules else find_spec(module)
-        if spec is not None and spec.loader is not None:
-            sys.modules[module] = module_from_spec(spec)
-            sys.modules[module].__class__ = _Postponed
-            package, _, name = module.rpartition(".")
-            if package:  # an import that finds the module leaves its package as it is
-                setattr(sys.modules[package], name, sys.modules[module])
 
 
 def needed(module: str, purpose: str, extra: str) -> Any:

@@ -23,7 +23,7 @@ from robot_dynamics.identification.friction_terms import FrictionColumns, Fricti
 from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
 from robot_dynamics.identification.regimes import moves
-from robot_dynamics.identification.signals import Signals, signals
+from robot_dynamics.identification.signals import Signals, recordings_of, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, inertial_parameters
@@ -114,14 +114,16 @@ def identify_drive_gains(
     """
     drive, dynamics = drive_matrix(robot, actuators), Dynamics(robot)
     B = carried_at(robot, frame) @ inertial_parameters(load)
-    recordings = [_several(empty), _several(loaded)]
+    recordings = [recordings_of(empty), recordings_of(loaded)]
     source = recordings[1][0].source
     rows = [
         _rows(dynamics, signals(recording, cutoff), drive, B * carried)
         for carried, several in enumerate(recordings)
         for recording in several
     ]
-    inverse, deviation = _inverse_gains(*map(np.concatenate, zip(*rows, strict=True)))
+    X, W, current, moving = map(np.concatenate, zip(*rows, strict=True))
+    every = np.ones(robot.dof, dtype=bool)
+    inverse, deviation = _inverse_gains(X, W, current, moving, every)
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
         raise RecordingError(
@@ -151,34 +153,12 @@ def identify_gain_ratios(
     """
     drive, dynamics = drive_matrix(robot, actuators), Dynamics(robot)
     none = np.zeros(len(dynamics.base_parameters))
-    rows = [_rows(dynamics, signals(one, cutoff), drive, none) for one in _several(recording)]
-    X, _, current, moving = map(np.concatenate, zip(*rows, strict=True))
+    rows = [_rows(dynamics, signals(one, cutoff), drive, none) for one in recordings_of(recording)]
+    X, W, current, moving = map(np.concatenate, zip(*rows, strict=True))
     size = np.sqrt(np.mean(current**2, axis=0))
     rubs = np.array([np.ptp(X[:, j, : len(none)] @ _prior(dynamics)) for j in range(robot.dof)])
     reference = int(np.argmax(np.where(size > 0.0, rubs, -1.0)))  # the links act most on it
-    others = [j for j in range(robot.dof) if j != reference]
-    own = np.zeros((len(X), robot.dof, len(others)))
-    for k, j in enumerate(others):
-        own[:, j, k] = current[:, j]
-    known = np.zeros_like(current)
-    known[:, reference] = current[:, reference]
-    # First gain_j i_j = X z of all drives, with the gain of one at 1, which is linear
-    usable = np.ones(current.shape, dtype=bool)
-    A = np.concatenate([X, -own], axis=2).reshape(-1, X.shape[2] + len(others))
-    length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
-    found = np.linalg.lstsq(A / length, known.ravel(), rcond=1e-9)[0] / length
-    z, h, deviation = found[: X.shape[2]], np.ones(robot.dof), np.zeros(robot.dof)
-    h[others] = 1.0 / np.where(found[X.shape[2] :] == 0.0, np.inf, found[X.shape[2] :])
-    for _ in range(ROUNDS):  # the error of the currents counts, as in `identify_drive_gains`
-        effort = X @ z
-        scaled = np.concatenate([X * h[:, None], np.zeros_like(own)], axis=2)
-        for k, j in enumerate(others):
-            scaled[:, j, X.shape[2] + k] = effort[:, j]
-        wanted = current.copy()
-        wanted[:, others] += h[others] * effort[:, others]
-        fit = estimate(Problem(scaled, wanted, np.concatenate([z, h[others]]), usable, moving))
-        z, h[others] = fit.z[: X.shape[2]], fit.z[X.shape[2] :]
-        deviation[others] = fit.deviation[X.shape[2] :]
+    h, deviation = _inverse_gains(X, W, current, moving, np.arange(robot.dof) != reference)
     sure = (deviation < SEEN * np.abs(h)) & (size > 0.0)
     sure[reference] = True
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,10 +172,6 @@ def identify_gain_ratios(
 
 def _prior(dynamics: Dynamics) -> Array:
     return np.array([parameter.value for parameter in dynamics.base_parameters])
-
-
-def _several(recording: Recording | Sequence[Recording]) -> list[Recording]:
-    return [recording] if isinstance(recording, Recording) else list(recording)
 
 
 def _rows(
@@ -215,21 +191,29 @@ def _rows(
     return X, Y @ B, motion.tau @ np.linalg.inv(drive), moves(motion, drive)
 
 
-def _inverse_gains(X: Array, W: Array, current: Array, moving: Array) -> tuple[Array, Array]:
-    """Solve i = h (X z + W) for z and h, the inverse gains; return h and its deviations, (n,)."""
-    n, each = X.shape[1], np.eye(X.shape[1])
+def _inverse_gains(
+    X: Array, W: Array, current: Array, moving: Array, unknown: Array
+) -> tuple[Array, Array]:
+    """Solve i = h (X z + W) for z and h, the inverse gains; return h and its deviations, (n,).
+
+    Those gains that are not `unknown`, shape (n,), are 1.
+    """
+    p, own = X.shape[2], np.eye(X.shape[1])[:, unknown]
     # First gain i - X z = W, which is linear and nearly right
-    size = np.sqrt(np.mean(current**2, axis=0))
-    A = np.concatenate([-X, np.einsum("ij,nj->nij", each, current / size)], axis=2)
+    A = np.concatenate([-X, current[:, :, None] * own], axis=2)
     A = A.reshape(-1, A.shape[2])
     length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
-    found = np.linalg.lstsq(A / length, W.ravel(), rcond=1e-9)[0] / length
-    z, h = found[:-n], size / found[-n:]
-    for _ in range(ROUNDS):
+    known = W - np.where(unknown, 0.0, current)
+    found = np.linalg.lstsq(A / length, known.ravel(), rcond=1e-9)[0] / length
+    z, gain, h = found[:p], found[p:], np.ones(len(unknown))
+    h[unknown] = 1.0 / np.where(gain == 0.0, np.inf, gain)
+    usable = np.ones(current.shape, dtype=bool)
+    for _ in range(ROUNDS):  # the error of the currents counts
         effort = X @ z + W
-        A = np.concatenate([X * h[:, None], np.einsum("ij,nj->nij", each, effort)], axis=2)
-        wanted = current - h * W + h * effort
-        usable = np.ones(wanted.shape, dtype=bool)
-        fit = estimate(Problem(A, wanted, np.concatenate([z, h]), usable, moving))
-        z, h = fit.z[:-n], fit.z[-n:]
-    return h, fit.deviation[-n:]
+        A = np.concatenate([X * h[:, None], effort[:, :, None] * own], axis=2)
+        wanted = current - h * W + np.where(unknown, h * effort, 0.0)
+        fit = estimate(Problem(A, wanted, np.concatenate([z, h[unknown]]), usable, moving))
+        z, h[unknown] = fit.z[:p], fit.z[p:]
+    deviation = np.zeros(len(unknown))
+    deviation[unknown] = fit.deviation[p:]
+    return h, deviation

@@ -23,12 +23,12 @@ from robot_dynamics.errors import RecordingError, RobotError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
+from robot_dynamics.robot.kinematic_tree import Frame
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import (
     PARAMETERS,
     Inertia,
-    Pose,
     body_of,
     body_with,
     inertial_parameters,
@@ -66,8 +66,8 @@ class LinkInertias:
         tree = joint_frames(merge_fixed(robot))
         base = base_columns(tree)[1]
         root = tree.links[0].name
-        carriers = {link.name: _carrier(tree, link.name) for link in robot.links}
-        moved = [link for link in robot.links if carriers[link.name][0] != root]
+        carriers = {link.name: tree.frame(link.name) for link in robot.links}
+        moved = [link for link in robot.links if carriers[link.name].link != root]
         # Efforts depend on an inertia without mass too, as in some URDFs
         felt = {
             link.name
@@ -75,14 +75,14 @@ class LinkInertias:
             if link.inertia.mass > 0.0 or link.inertia.second_moment.any()
         }
         driven = {joint.child for joint in robot.moving_joints}
-        heavy = {carriers[name][0] for name in felt}
+        heavy = {carriers[name].link for name in felt}
         links = tuple(
             link.name
             for link in moved
-            if link.name in felt or (carriers[link.name][0] not in heavy and link.name in driven)
+            if link.name in felt or (carriers[link.name].link not in heavy and link.name in driven)
         )
         gather = _gather(tree, base)
-        K = np.hstack([gather @ _moved(tree, *carriers[name]) for name in links])
+        K = np.hstack([gather @ _moved(tree, carriers[name]) for name in links])
         return LinkInertias(robot, links, base, K)
 
     @property
@@ -114,23 +114,18 @@ def carried_at(robot: Robot, frame: str) -> Array:
         RobotError: If no joint moves it.
     """
     tree = joint_frames(merge_fixed(robot))
-    carrier, X = _carrier(tree, robot.frame(frame).link)
-    if carrier == tree.links[0].name:
+    place = tree.frame(robot.frame(frame).link)
+    if place.link == tree.links[0].name:
         raise RobotError(f"frame '{frame}' does not move; name one that carries the load")
-    return _gather(tree, base_columns(tree)[1]) @ _moved(tree, carrier, X @ robot.frame(frame).pose)
+    place = Frame(place.link, place.pose @ robot.frame(frame).pose)
+    return _gather(tree, base_columns(tree)[1]) @ _moved(tree, place)
 
 
-def _carrier(tree: Robot, name: str) -> tuple[str, Pose]:
-    """Return the link of the tree that contains a link of the URDF, and its pose there."""
-    frame = tree.frame(name)
-    return frame.link, frame.pose
-
-
-def _moved(tree: Robot, carrier: str, X: Pose) -> Array:
-    """Parameters of the carrier, all links one after the other, by those of a body at pose X."""
-    columns = [inertial_parameters(body_with(unit).expressed_in(X)) for unit in np.eye(10)]
+def _moved(tree: Robot, place: Frame) -> Array:
+    """Parameters of all links, one after the other, by those of a body at a place in one."""
+    columns = [inertial_parameters(body_with(unit).expressed_in(place.pose)) for unit in np.eye(10)]
     T = np.zeros((10 * (len(tree.links) - 1), 10))
-    first = 10 * (tree.link_index(carrier) - 1)
+    first = 10 * (tree.link_index(place.link) - 1)
     T[first : first + 10] = np.column_stack(columns)
     return T
 

@@ -32,7 +32,7 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
 from robot_dynamics.identification.regimes import AT_REST, MOVING
-from robot_dynamics.identification.signals import signals
+from robot_dynamics.identification.signals import recordings_of, signals
 from robot_dynamics.identification.validation import GOOD, USABLE, own_regimes
 from robot_dynamics.recordings.data_quality import checked_motion, still
 from robot_dynamics.recordings.recording import Recording
@@ -156,7 +156,7 @@ def identify_gravity(
         RecordingError: If there are too few poses.
         MissingPackageError: If cvxpy is not installed.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
+    recordings = recordings_of(recording)
     progress("finding poses", 0.0)
     found = [pose for one in recordings for pose in static_poses(robot, one, cutoff)]
     if len(found) < FEWEST_POSES:

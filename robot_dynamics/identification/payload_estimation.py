@@ -26,7 +26,7 @@ from robot_dynamics.identification.link_inertias import (
     columns_by_entry,
 )
 from robot_dynamics.identification.regimes import moves
-from robot_dynamics.identification.signals import at_random, joint_signals
+from robot_dynamics.identification.signals import at_random, joint_signals, recordings_of
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import PARAMETERS, body_with
@@ -97,8 +97,7 @@ def identify_payload(
         RobotError: If no joint moves the frame.
         RecordingError: If the recording cannot be used.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    motion = joint_signals(recordings, cutoff)
+    motion = joint_signals(recordings_of(recording), cutoff)
     B = carried_at(robot, frame)
     X = regressor_at_drives(model.dynamics, motion, model.drive) @ B
     tau = motion.tau @ np.linalg.inv(model.drive)

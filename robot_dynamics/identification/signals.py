@@ -199,6 +199,11 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     )
 
 
+def recordings_of(recording: Recording | Sequence[Recording]) -> list[Recording]:
+    """Return one recording or several as a list."""
+    return [recording] if isinstance(recording, Recording) else list(recording)
+
+
 def joint_signals(recordings: Sequence[Recording], cutoff: float | None = None) -> Signals:
     """Filter one recording or several by one low-pass, and join their samples.
 
@@ -292,7 +297,8 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
         slope = np.where(agree, _blurred(velocity, rate, order=0), slope)
     qdd = np.gradient(qd, 1.0 / rate, axis=0)
     tau = _both_ways(sos, raw)
-    path = _mean(position, every)
+    # The mean of neighbouring samples: encoders have steps
+    path = imported("scipy.ndimage").uniform_filter1d(position, every, axis=0)
     columns = (time, q, qd, qdd, tau, 0.5 * np.gradient(tau, axis=0), raw, path, slope)
     names = (*COLUMNS, "path", "slope")
     return {name: column[::every] for name, column in zip(names, columns, strict=True)}
@@ -357,11 +363,6 @@ def _start(q: Array, rate: float) -> Array:
     return np.asarray(3.0 * step * since**2 / pace[best] ** 3)
 
 
-def _mean(values: Array, count: int) -> Array:
-    """Return the mean of `count` neighbouring samples: encoders have steps."""
-    return np.asarray(imported("scipy.ndimage").uniform_filter1d(values, count, axis=0))
-
-
 def disagreement(derived: Array, measured: Array) -> Array:
     """Return the relative difference of measured and derived velocities, rms, shape (n,)."""
     size = np.sqrt(np.mean(derived**2, axis=0))
@@ -369,17 +370,12 @@ def disagreement(derived: Array, measured: Array) -> Array:
 
 
 def _filter(cutoff: float, rate: float) -> Array:
-    return np.asarray(_scipy_signal().butter(ORDER, cutoff, fs=rate, output="sos"))
+    return np.asarray(imported("scipy.signal").butter(ORDER, cutoff, fs=rate, output="sos"))
 
 
 def _both_ways(sos: Array, values: Array) -> Array:
-    return np.asarray(_scipy_signal().sosfiltfilt(sos, values, axis=0))
+    return np.asarray(imported("scipy.signal").sosfiltfilt(sos, values, axis=0))
 
 
 def _spline(time: Array, values: Array) -> Any:
     return imported("scipy.interpolate").CubicSpline(time, values)
-
-
-def _scipy_signal() -> Any:
-    """Import scipy.signal late: it takes half a second, which every node would wait for."""
-    return imported("scipy.signal")

@@ -22,7 +22,7 @@ from robot_dynamics.identification.regimes import (
     regimes,
     waits,
 )
-from robot_dynamics.identification.signals import Signals, signals
+from robot_dynamics.identification.signals import Signals, recordings_of, signals
 from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
@@ -272,9 +272,8 @@ def residual_as_recorded(
         recording: What the motion was filtered from.
         motion: Filtered samples.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
     parts, cutoff = [], motion.cutoff
-    for one in recordings:
+    for one in recordings_of(recording):
         efforts, time = predicted_efforts(model, one, cutoff), signals(one, cutoff).time
         parts += [np.column_stack([np.interp(time, one.time, column) for column in efforts.T])]
     return np.asarray(motion.raw - np.concatenate(parts))

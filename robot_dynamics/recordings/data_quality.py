@@ -17,6 +17,7 @@ from robot_dynamics.identification.signals import (
     disagreement,
     gaps,
     joint_signals,
+    recordings_of,
     signals,
 )
 from robot_dynamics.recordings.recording import Recording
@@ -93,7 +94,7 @@ def checked_motion(
     Raises:
         RecordingError: If none is given, or with the first warning that leaves nothing to identify.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
+    recordings = recordings_of(recording)
     if not recordings:
         raise RecordingError("no recording is given; give one or more")
     found = [warning for one in recordings for warning in quality_warnings(robot, one)]

@@ -120,7 +120,7 @@ class Follower:
 
     def stop(self, now: float) -> None:
         """Come to rest and hold."""
-        self.follow(stopped(self.trajectory, now - self._origin, self.stop_time, self.within), now)
+        self.clock_jumped(now, now)
 
     def go_to(self, q: Array, now: float) -> None:
         """Move from the present state to rest at q, shape (n,), in the time of a stop."""

@@ -72,21 +72,6 @@ def interpolate(
     return Trajectory(names, breaks, coefficients)
 
 
-def nearest_turn(positions: Array, start: Array, continuous: Array) -> Array:
-    """Shift columns of continuous joints by multiples of 2 pi so that row 0 is nearest to `start`.
-
-    Args:
-        positions: Shape (m, n), rad.
-        start: Start of the motion, shape (n,), rad.
-        continuous: Which joints are continuous, shape (n,).
-
-    Returns:
-        Positions, shape (m, n); other columns unchanged.
-    """
-    turns = np.round((start - positions[0]) / FULL_TURN)
-    return positions + np.where(continuous, turns, 0.0) * FULL_TURN
-
-
 def quintic(duration: Array, first: State, last: State) -> Array:
     """Compute the coefficients of the quintic from one state to another, of numbers or symbols.
 
@@ -121,20 +106,16 @@ def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tu
     qd = absent if waypoints.velocities is None else waypoints.velocities
     qdd = absent if waypoints.accelerations is None else waypoints.accelerations
     if start is not None:
-        q = nearest_turn(q, start.q, continuous)
+        turns = np.round((start.q - q[0]) / FULL_TURN)  # begin nearest to the start
+        q = q + np.where(continuous, turns, 0.0) * FULL_TURN
         if t[0] > MOMENT_S:
             t = np.concatenate(([0.0], t))
             q, qd, qdd = (np.vstack((x, y)) for x, y in zip(start, (q, qd, qdd), strict=True))
     if len(t) == 1:  # a single point at its own time: hold there
-        t = np.array([t[0], t[0] + MOMENT_S])
-        q = np.repeat(q, 2, axis=0)
-        return t, quintic(np.diff(t), _rest(q[:1]), _rest(q[1:]))
+        hold = Trajectory.hold(waypoints.joint_names, q[0])
+        return np.array([t[0], t[0] + MOMENT_S]), hold.coefficients
     from_start = start is not None and len(t) > len(waypoints.times)
     return t, _segments(t, q, qd, qdd, smooth_first=from_start)
-
-
-def _rest(q: Array) -> State:
-    return State(q, np.zeros_like(q), np.zeros_like(q))
 
 
 def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) -> Array:

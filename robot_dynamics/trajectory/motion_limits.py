@@ -5,7 +5,7 @@ A refusal names the joint and the time; the previous motion then remains active.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -208,56 +208,44 @@ class Accepted(NamedTuple):
     remark: str = ""
 
 
-def rejected_beyond_limits(
-    waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort
+LIMITS = ("reject", "warn", "scale", "ignore")
+"""Policies for motions beyond the limits of position, velocity and effort."""
+
+
+def plan_within_limits(
+    limits: str, waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort
 ) -> Accepted:
-    """Refuse a motion beyond the limits of the robot.
+    """Plan a motion, and refuse, name, slow down or ignore one beyond the limits of the robot.
+
+    Args:
+        limits: One of `LIMITS`.
+        waypoints: The requested motion.
+        plan: Plans it.
+        robot: Robot with the limits.
+        effort: Efforts of the motion.
 
     Raises:
-        TrajectoryError: One line that names the joint, the time and the limit.
+        TrajectoryError: If it is refused, or slowing down does not help; one line that names the
+            joint, the time and the limit.
     """
+    if limits == "scale":
+        trajectory, factor = slowed_to_fit(
+            waypoints, plan, lambda trajectory: violations(trajectory, robot, effort)
+        )
+        if factor == 1.0:
+            return Accepted(trajectory, waypoints)
+        remark = f"trajectory slowed down {factor:.3g} times to fit the limits"
+        return Accepted(trajectory, waypoints.slowed(factor), remark)
     trajectory = plan(waypoints)
-    check_limits(trajectory, robot, effort)
-    return Accepted(trajectory, waypoints)
-
-
-def warned_of_limits(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
-    """Accept a motion and name the limit that it exceeds."""
-    trajectory = plan(waypoints)
+    if limits == "ignore":
+        return Accepted(trajectory, waypoints)
     try:
         check_limits(trajectory, robot, effort)
     except TrajectoryError as error:
+        if limits == "reject":
+            raise
         return Accepted(trajectory, waypoints, f"beyond a limit: {error}")
     return Accepted(trajectory, waypoints)
-
-
-def slowed_down(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
-    """Slow a motion down until it stays within the limits.
-
-    Raises:
-        TrajectoryError: If slowing down does not help.
-    """
-    trajectory, factor = slowed_to_fit(
-        waypoints, plan, lambda trajectory: violations(trajectory, robot, effort)
-    )
-    if factor == 1.0:
-        return Accepted(trajectory, waypoints)
-    remark = f"trajectory slowed down {factor:.3g} times to fit the limits"
-    return Accepted(trajectory, waypoints.slowed(factor), remark)
-
-
-def as_it_is(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
-    """Accept a motion without a check."""
-    return Accepted(plan(waypoints), waypoints)
-
-
-LIMITS: Mapping[str, Callable[[Waypoints, Plan, Robot, Effort], Accepted]] = {
-    "reject": rejected_beyond_limits,
-    "warn": warned_of_limits,
-    "scale": slowed_down,
-    "ignore": as_it_is,
-}
-"""Policies for motions beyond the limits of position, velocity and effort, by name."""
 
 
 def check_finite(trajectory: Trajectory, effort: Effort) -> None:

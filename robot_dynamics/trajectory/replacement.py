@@ -126,9 +126,7 @@ def remaining(current: Trajectory, t: float) -> Trajectory:
     return Trajectory(current.joint_names, breaks, _on_breaks(current, breaks + t))
 
 
-def stopped(
-    current: Trajectory, t: float, stop: float = DEFAULT_STOP_S, within: Bounds | None = None
-) -> Trajectory:
+def stopped(current: Trajectory, t: float, stop: float, within: Bounds | None = None) -> Trajectory:
     """Compute the motion from now on that comes to rest over `stop` seconds.
 
     Velocity falls to zero by a cubic, so that velocity and acceleration are
@@ -143,13 +141,7 @@ def stopped(
     Returns:
         Trajectory whose time zero is now.
     """
-    return at_rest_after(current.joint_names, current.sample(t), stop, within)
-
-
-def at_rest_after(
-    joint_names: Sequence[str], state: State, stop: float, within: Bounds | None = None
-) -> Trajectory:
-    """Compute the motion that comes to rest from `state` over `stop` seconds; see `stopped`."""
+    joint_names, state = current.joint_names, current.sample(t)
     if stop <= 0.0:
         return Trajectory.hold(joint_names, state.q)
     lower, upper = within or (np.full_like(state.q, -np.inf), np.full_like(state.q, np.inf))
@@ -196,7 +188,7 @@ def stop_within(state: State, stop: Any, lower: Array, upper: Array) -> tuple[Ar
     return T, np.asarray(select(0.5, beyond[:, None], early[:, 0], usual))
 
 
-def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP_S) -> Trajectory:
+def brought_to_rest(trajectory: Trajectory, stop: float) -> Trajectory:
     """Extend a motion that does not end at rest by `stop` seconds to rest.
 
     A motion that ends without velocity but with acceleration, such as a cubic, is at its goal:

@@ -21,17 +21,17 @@ from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.identification.excitation.motion_families import (
     Family,
     MotionBounds,
-    States,
     family,
 )
 from robot_dynamics.identification.excitation.surroundings import Surroundings
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.trajectory import State
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 CRITERIA = ("determinant", "condition")
 
 STATES = 160
-"""States of a motion that are evaluated."""
+"""State of a motion that are evaluated."""
 
 EFFORT = 0.8
 """Share of the effort limits that a motion may use."""
@@ -240,7 +240,7 @@ class _Search:
                 return _Trial(x, scale, merit, condition)
         return _Trial(x, 0.0, -np.inf, np.inf)
 
-    def _shown(self, Y: Array, states: States) -> tuple[float, float]:
+    def _shown(self, Y: Array, states: State) -> tuple[float, float]:
         """Return merit and condition number of a motion."""
         n = Y.shape[1]
         speed = self.family.bounds.velocity
@@ -258,7 +258,7 @@ class _Search:
         information = np.log(np.maximum(values, 1e-30)).sum() + 2.0 * np.log(length).sum()
         return float(information), condition
 
-    def _friction(self, states: States, speed: Array) -> Array:
+    def _friction(self, states: State, speed: Array) -> Array:
         N, n = states.qd.shape
         columns = np.zeros((N, n, 2 * n))
         at = np.arange(n)

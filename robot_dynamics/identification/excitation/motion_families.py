@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.trajectory import State
 
 FREE = np.pi
 """Half the range of a joint without limits that turns, rad; one that slides has a tenth, m."""
@@ -26,14 +27,6 @@ STOPPING_S = 0.5
 
 FASTEST = 2.0
 """Velocity of a joint whose URDF gives none, rad/s; one that slides has a tenth, m/s."""
-
-
-class States(NamedTuple):
-    """Positions, velocities and accelerations, shape (N, n) each."""
-
-    q: Array
-    qd: Array
-    qdd: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +90,7 @@ class Family(Protocol):
     duration: float
     bounds: MotionBounds
 
-    def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
+    def states(self, x: Array, time: Array, scale: float = 1.0) -> State:
         """The motion x at times from 0 to `duration`, its amplitude scaled by 0 to 1."""
 
 
@@ -125,7 +118,7 @@ class FourierSeries:
         self.size = self.n * self.each
         self._fine = np.linspace(0.0, duration, 40 * harmonics, endpoint=False)
 
-    def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
+    def states(self, x: Array, time: Array, scale: float = 1.0) -> State:
         """See `Family.states`."""
         a, b = self._coefficients(x)
         bounds, series = self.bounds, self._series(a, b, self._fine)
@@ -141,17 +134,17 @@ class FourierSeries:
         fit = fit * scale
         middle = bounds.middle - 0.5 * fit * (series.q.max(axis=0) + series.q.min(axis=0))
         at = self._series(a, b, time)
-        return States(middle + fit * at.q, fit * at.qd, fit * at.qdd)
+        return State(middle + fit * at.q, fit * at.qd, fit * at.qdd)
 
     def _coefficients(self, x: Array) -> tuple[Array, Array]:
         x = x.reshape(self.each, self.n)
         m = self.a.shape[1]
         return self.a @ x[:m], self.b @ x[m:]
 
-    def _series(self, a: Array, b: Array, time: Array) -> States:
+    def _series(self, a: Array, b: Array, time: Array) -> State:
         w = 2.0 * np.pi / self.duration * self.k
         S, C = np.sin(np.outer(time, w)), np.cos(np.outer(time, w))
-        return States(S @ a + C @ b, (C * w) @ a - (S * w) @ b, -(S * w**2) @ a - (C * w**2) @ b)
+        return State(S @ a + C @ b, (C * w) @ a - (S * w) @ b, -(S * w**2) @ a - (C * w**2) @ b)
 
 
 class PointToPoint:
@@ -170,7 +163,7 @@ class PointToPoint:
         self.n = len(bounds.lower)
         self.size = self.n * (runs - 1)
 
-    def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
+    def states(self, x: Array, time: Array, scale: float = 1.0) -> State:
         """See `Family.states`."""
         bounds, each = self.bounds, self.duration / self.runs
         half = 0.5 * scale * (bounds.upper - bounds.lower)
@@ -187,7 +180,7 @@ class PointToPoint:
         run = np.minimum((time / each).astype(int), self.runs - 1)
         s = (time / each - run)[:, None]
         first, change = poses[run], np.diff(poses, axis=0)[run]
-        return States(
+        return State(
             first + change * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
             change * 30.0 * s**2 * (1.0 - s) ** 2 / each,
             change * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / each**2,

@@ -49,11 +49,12 @@ def html_report(report: Report, identification: Identification | None = None) ->
         identification: Adds base parameters, friction and masses.
     """
     colour = COLOURS[report.verdict]
+    fits = html_table("How well efforts are predicted", report.headings, report.rows)
     body = [
         f"<h1>{escape(report.robot)}</h1>",
         f'<p class="verdict" style="color:{colour}">{escape(report.verdict)}</p>',
         _list(report.reasons),
-        f'<div class="wide">{_fits(report)}</div>',
+        f'<div class="wide">{fits}</div>',
         f"<p>Efforts below {report.cutoff:.3g} Hz, N m or N: "
         + _key(MEASURED, "measured")
         + _key(PREDICTED, "predicted")
@@ -79,10 +80,6 @@ def _key(colour: str, text: str) -> str:
 
 def _list(lines: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
-
-
-def _fits(report: Report) -> str:
-    return html_table("How well efforts are predicted", report.headings, report.rows)
 
 
 def _found(found: Identification) -> list[str]:

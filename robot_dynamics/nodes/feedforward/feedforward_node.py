@@ -50,7 +50,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
-from robot_dynamics.trajectory.motion_limits import LIMITS, check_finite, check_start
+from robot_dynamics.trajectory.motion_limits import check_finite, check_start, plan_within_limits
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs the missing ones, s."""
@@ -400,10 +400,12 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             # A stamp of exactly zero means now
             stamp = (self._motion_clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
             base, start = follower.trajectory, stamp or begin
-            fit = LIMITS[self.parameters.limits]
             join = partial(follower.plan, now=begin, stamp=stamp)
-            trajectory, fitting, remark = fit(waypoints, join, self.robot, self._desired.efforts_of)
-            check_finite(trajectory, self._desired.efforts_of)
+            limits, efforts_of = self.parameters.limits, self._desired.efforts_of
+            trajectory, fitting, remark = plan_within_limits(
+                limits, waypoints, join, self.robot, efforts_of
+            )
+            check_finite(trajectory, efforts_of)
             settled = max(start, begin) + follower.blend
             return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
 

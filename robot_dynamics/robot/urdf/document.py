@@ -3,9 +3,7 @@
 A robot description may come from an untrusted topic or download. `open_document` fetches
 nothing, expands no entities and limits the size before parsing.
 
-`urdf_parser_py` accepts zero axes and missing limits, and writes to stderr about every unknown
-attribute. `checked_copy` checks each element against the tables below and returns a copy with
-only the elements that the robot needs.
+`check_elements` checks each element that the robot needs against the tables below.
 """
 
 from __future__ import annotations
@@ -184,16 +182,14 @@ class Attribute:
     Args:
         count: How many numbers it holds; 0 for text.
         required: Whether the element needs it.
-        read: Whether the robot depends on it; otherwise it is only allowed.
     """
 
     count: int = 1
     required: bool = False
-    read: bool = True
 
 
 NAME = Attribute(count=0, required=True)
-KNOWN = Attribute(count=0, read=False)
+KNOWN = Attribute(count=0)
 NUMBER = Attribute()
 NEEDED = Attribute(required=True)
 VECTOR = Attribute(count=3)
@@ -213,7 +209,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, Attribute]] = {
     "dynamics": {"damping": NUMBER, "friction": NUMBER},
     "mimic": {"joint": NAME, "multiplier": NUMBER, "offset": NUMBER},
 }
-"""Attributes of every element that the robot depends on."""
+"""Attributes of every element that the robot depends on; some have no effect."""
 
 OF_ALL_JOINTS = {"origin": False, "parent": True, "child": True}
 OF_MOVING_JOINTS = {"axis": False, "limit": False, "dynamics": False, "mimic": False}
@@ -239,49 +235,56 @@ LARGEST = 1e15
 
 JOINT_TYPES = tuple(member.value for member in JointType)
 
-ENDLESS = tuple(kind.value for kind in JointType if kind is JointType.CONTINUOUS or kind.free)
-"""Joints that need no limits."""
-
 # -- elements ---------------------------------------------------------------------------------
 
 
-def checked_copy(document: Document) -> Element:
-    """Check every element by itself, and copy those that the robot depends on.
+def children_of(element: Element) -> Mapping[str, bool]:
+    """Return the tags of child elements that the robot depends on, and which are required."""
+    kind = element.get("type")
+    if element.tag != "joint":
+        return CHILDREN.get(element.tag, {})
+    if kind in (JointType.FIXED.value, JointType.FLOATING.value):
+        return OF_ALL_JOINTS
+    if kind == JointType.PLANAR.value:
+        return OF_ALL_JOINTS | {"axis": False}
+    return OF_ALL_JOINTS | OF_MOVING_JOINTS
+
+
+def child_of(element: Element, tag: str) -> Element | None:
+    """Return the child element of that tag if the robot depends on it, else None."""
+    return element.find(tag) if tag in children_of(element) else None
+
+
+def check_elements(document: Document) -> None:
+    """Check every element that the robot depends on by itself, and name the unknown ones.
 
     Raises:
         UrdfError: At the first fault.
     """
     ignored: dict[str, list[int]] = {}
-    copy = _copy_element(document, document.root, ignored)
+    _check_element(document, document.root, ignored)
     _warn_ignored(document, ignored)
-    return copy
 
 
-def _copy_element(document: Document, element: Element, ignored: dict[str, list[int]]) -> Element:
-    copy = etree.Element(element.tag)
-    _copy_attributes(document, element, copy, ignored)
-    children = CHILDREN.get(element.tag, {})
-    if element.tag == "joint":
-        children = _children_of_joint(document, element)
+def _check_element(document: Document, element: Element, ignored: dict[str, list[int]]) -> None:
+    _check_attributes(document, element, ignored)
+    children = children_of(element)
     for child in element.iterchildren(etree.Element):
         if child.tag in children:
-            if element.tag != "robot" and copy.find(child.tag) is not None:
+            if element.tag != "robot" and element.find(child.tag) is not child:
                 raise document.error(child, f"<{element.tag}> has two <{child.tag}>; keep one")
-            copy.append(_copy_element(document, child, ignored))
+            _check_element(document, child, ignored)
         elif child.prefix is None and child.tag not in ELSEWHERE.get(element.tag, ()):
             # A prefix marks the extension of another program, as in <drake:joint>
             ignored.setdefault(f"<{child.tag}> in <{element.tag}>", []).append(child.sourceline)
     for name, required in children.items():
-        if required and copy.find(name) is None:
+        if required and element.find(name) is None:
             raise document.error(element, f"<{element.tag}> has no <{name}>; add it")
     if element.tag == "joint":
         _check_joint(document, element)
-    return copy
 
 
-def _copy_attributes(
-    document: Document, element: Element, copy: Element, ignored: dict[str, list[int]]
-) -> None:
+def _check_attributes(document: Document, element: Element, ignored: dict[str, list[int]]) -> None:
     attributes, tag = ATTRIBUTES[element.tag], element.tag
     for name, value in element.attrib.items():
         if name.startswith("{"):  # an extension of another program
@@ -292,29 +295,18 @@ def _copy_attributes(
                     element, "quat_xyzw is not supported; give the rotation as rpy"
                 )
             ignored.setdefault(f"attribute '{name}' of <{tag}>", []).append(element.sourceline)
-            continue
-        if attributes[name].count:
+        elif attributes[name].count:
             _check_numbers(document, element, name, attributes[name].count)
         elif not value.strip():
             raise document.error(element, f"attribute '{name}' of <{tag}> is empty; fill it in")
-        if attributes[name].read:
-            copy.set(name, value)
     for name, attribute in attributes.items():
         if attribute.required and name not in element.attrib:
             raise document.error(element, f"<{tag}> has no attribute '{name}'; add it")
-
-
-def _children_of_joint(document: Document, joint: Element) -> Mapping[str, bool]:
-    kind = joint.get("type")
-    if kind not in JOINT_TYPES:
+    kind = element.get("type")
+    if tag == "joint" and kind not in JOINT_TYPES:
         close = nearest(kind, JOINT_TYPES)
         hint = f"did you mean '{close}'?" if close else f"use one of {', '.join(JOINT_TYPES)}"
-        raise document.error(joint, f"unknown joint type '{kind}'; {hint}")
-    if kind in (JointType.FIXED.value, JointType.FLOATING.value):
-        return OF_ALL_JOINTS
-    if kind == JointType.PLANAR.value:
-        return OF_ALL_JOINTS | {"axis": False}
-    return OF_ALL_JOINTS | OF_MOVING_JOINTS
+        raise document.error(element, f"unknown joint type '{kind}'; {hint}")
 
 
 def _check_numbers(document: Document, element: Element, name: str, count: int) -> None:
@@ -342,29 +334,24 @@ def _check_numbers(document: Document, element: Element, name: str, count: int) 
 
 def _check_joint(document: Document, element: Element) -> None:
     kind = element.get("type")
-    if kind == JointType.FIXED.value:
-        return
-    axis = element.find("axis")
+    axis, limit, dynamics = (child_of(element, tag) for tag in ("axis", "limit", "dynamics"))
     if axis is not None:
         length = math.hypot(*map(float, axis.get("xyz").split()))
         if length < 1e-9:
             raise document.error(axis, 'axis is zero; give its direction, such as xyz="0 0 1"')
         if abs(length - 1.0) > 1e-3:  # more than the rounding of an exporter
             document.warn(axis, f"axis has length {length:.6g}; only its direction is used")
-    limit = element.find("limit")
-    if limit is None:
-        if kind not in ENDLESS:
-            raise document.error(
-                element,
-                f"a {kind} joint needs <limit lower upper velocity effort>; add it"
-                + (", or use type='continuous'" if kind == JointType.REVOLUTE.value else ""),
-            )
-    else:
+    if limit is not None:
         lower, upper = float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))
-        if lower > upper and kind not in ENDLESS:
+        if lower > upper and kind != JointType.CONTINUOUS.value:
             raise document.error(limit, f"lower limit {lower} is above upper {upper}; swap them")
         _check_not_negative(document, limit, ("velocity", "effort"))
-    dynamics = element.find("dynamics")
+    elif kind in (JointType.REVOLUTE.value, JointType.PRISMATIC.value):
+        raise document.error(
+            element,
+            f"a {kind} joint needs <limit lower upper velocity effort>; add it"
+            + (", or use type='continuous'" if kind == JointType.REVOLUTE.value else ""),
+        )
     if dynamics is not None:
         _check_not_negative(document, dynamics, ("damping", "friction"))
 

@@ -1,7 +1,7 @@
 """Reader of URDF files: a URDF becomes a robot.
 
-`urdf_parser_py` parses the document. Because it accepts invalid robots, `document` checks the
-elements and `check_tree` the tree before it, and `plausibility` checks the robot after it.
+`document` checks the elements and `check_tree` the tree before they are read, and `plausibility`
+checks the robot after it.
 Every message is one line with file, line, link or joint, and remedy.
 
 Conventions where the format is ambiguous:
@@ -19,12 +19,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from lxml import etree
 
 from robot_dynamics.errors import nearest
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
 from robot_dynamics.robot.plausibility import (
     LONG_M,
@@ -33,8 +33,13 @@ from robot_dynamics.robot.plausibility import (
     massless_links,
 )
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.urdf.document import Document, Element, checked_copy, open_document
-from robot_dynamics.robot.urdf.parser import URDF
+from robot_dynamics.robot.urdf.document import (
+    Document,
+    Element,
+    check_elements,
+    child_of,
+    open_document,
+)
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 
@@ -58,23 +63,19 @@ def read_urdf(
         UrdfError: If the source is not a URDF of a tree of joints.
     """
     document = open_document(source)
-    copy = checked_copy(document)
+    check_elements(document)
     check_tree(document)
-    urdf = _parse(document, copy)
     link_elements = elements_by_name(document, "link")
     joint_elements = elements_by_name(document, "joint")
-    links = {link.name: _link(document, link_elements[link.name], link) for link in urdf.links}
-    joints = {
-        joint.name: _joint(document, joint_elements[joint.name], joint) for joint in urdf.joints
-    }
+    links = {name: _link(document, element) for name, element in link_elements.items()}
+    joints = {name: _joint(document, element) for name, element in joint_elements.items()}
     for name, joint in joints.items():
         if joint.type.free and not free_joints:
             problem = f"is {joint.type.value}, but the base does not move here"
             raise document.error(joint_elements[name], f"{problem}; weld it with type='fixed'")
     root, ordered = _depth_first(links, _with_independent_leaders(joints))
-    robot = Robot(
-        urdf.name, (links[root], *(links[joint.child] for joint in ordered)), tuple(ordered)
-    )
+    moved = (links[joint.child] for joint in ordered)
+    robot = Robot(document.root.get("name"), (links[root], *moved), tuple(ordered))
     problem = "moves no inertia about its axis, so no effort determines its acceleration"
     remedy = "give its links an <inertial>, or make it fixed"
     still = inertialess_joints(robot)
@@ -88,81 +89,80 @@ def read_urdf(
     return robot
 
 
-def _parse(document: Document, copy: Element) -> Any:
-    try:
-        return URDF.from_xml_string(etree.tostring(copy))
-    except Exception as error:  # any type; the checks above should leave none
-        problem = f"urdf_parser_py cannot parse it: {error}"
-        raise document.error(document.root, problem) from error
-
-
 # -- links ------------------------------------------------------------------------------------
 
 
-def _link(document: Document, element: Element, link: Any) -> Link:
-    if link.inertial is None:
-        return Link(link.name)
-    mass, X = float(link.inertial.mass), _pose(link.inertial.origin)
-    I_C = np.array(link.inertial.inertia.to_matrix())
-    inertial = element.find("inertial")
+def _link(document: Document, element: Element) -> Link:
+    name, inertial = element.get("name"), element.find("inertial")
+    if inertial is None:
+        return Link(name)
+    mass, X = _number(inertial.find("mass"), "value"), _pose(inertial.find("origin"))
+    inertia = inertial.find("inertia")
+    I_C = np.array([[_number(inertia, "i" + "".join(sorted(a + b))) for b in "xyz"] for a in "xyz"])
     if mass < 0.0:
         raise document.error(inertial, f"mass is negative ({mass} kg); give a positive one")
     for fault in body_faults(mass, X.translation, I_C):
         document.warn(inertial, fault)
-    return Link(link.name, Inertia.from_com(mass, np.zeros(3), I_C).expressed_in(X))
+    return Link(name, Inertia.from_com(mass, np.zeros(3), I_C).expressed_in(X))
 
 
-def _pose(origin: Any) -> Pose:
+def _pose(origin: Element | None) -> Pose:
     if origin is None:
         return Pose.identity()
-    rpy, xyz = origin.rpy or np.zeros(3), origin.xyz or np.zeros(3)
-    return Pose(rotation_from_rpy(rpy), np.array(xyz))
+    return Pose(rotation_from_rpy(_vector(origin, "rpy")), _vector(origin, "xyz"))
+
+
+def _vector(element: Element, name: str) -> Array:
+    return np.array([number_from(word) for word in words_of(element.get(name, "0 0 0"))])
+
+
+def _number(element: Element | None, name: str, default: float = 0.0) -> float:
+    text = None if element is None else element.get(name)
+    return default if text is None else number_from(text)
 
 
 # -- joints -----------------------------------------------------------------------------------
 
 
-def _joint(document: Document, element: Element, joint: Any) -> Joint:
-    kind, origin = JointType(joint.type), _pose(joint.origin)
+def _joint(document: Document, element: Element) -> Joint:
+    kind, origin = JointType(element.get("type")), _pose(element.find("origin"))
     distance = np.linalg.norm(origin.translation)
     if distance > LONG_M:
         problem = f"lies {distance:.4g} m from its parent link; are the lengths in millimetres?"
         document.warn(element, problem)
-    if kind is JointType.FIXED:
-        return Joint(joint.name, kind, joint.parent, joint.child, origin)
-    axis = np.array(joint.axis or (1.0, 0.0, 0.0))
-    dynamics, mimic = joint.dynamics, joint.mimic
+    axis = child_of(element, "axis")
+    direction = np.array([1.0, 0.0, 0.0]) if axis is None else _vector(axis, "xyz")
+    dynamics, mimic = child_of(element, "dynamics"), child_of(element, "mimic")
     return Joint(
-        name=joint.name,
+        name=element.get("name"),
         type=kind,
-        parent=joint.parent,
-        child=joint.child,
+        parent=element.find("parent").get("link"),
+        child=element.find("child").get("link"),
         origin=origin,
-        axis=axis / np.linalg.norm(axis),
-        limits=_limits(document, element, kind, joint.limit),
-        damping=0.0 if dynamics is None else dynamics.damping or 0.0,
-        friction=0.0 if dynamics is None else dynamics.friction or 0.0,
+        axis=direction / np.linalg.norm(direction),
+        limits=_limits(document, kind, child_of(element, "limit")),
+        damping=_number(dynamics, "damping"),
+        friction=_number(dynamics, "friction"),
         mimic=None if mimic is None else _mimic(mimic),
     )
 
 
-def _mimic(mimic: Any) -> Mimic:
-    multiplier = 1.0 if mimic.multiplier is None else mimic.multiplier
-    return Mimic(mimic.joint, multiplier, mimic.offset or 0.0)
+def _mimic(mimic: Element) -> Mimic:
+    return Mimic(mimic.get("joint"), _number(mimic, "multiplier", 1.0), _number(mimic, "offset"))
 
 
-def _limits(document: Document, element: Element, kind: JointType, limit: Any) -> JointLimits:
-    if limit is None:  # only for continuous joints, by `checked_copy`
+def _limits(document: Document, kind: JointType, limit: Element | None) -> JointLimits:
+    if limit is None:  # only for joints that need none, by `check_elements`
         return JointLimits()
-    known = {"velocity": limit.velocity, "effort": limit.effort}
-    if kind is not JointType.CONTINUOUS:
-        known |= {"lower": limit.lower, "upper": limit.upper}
+    known = {name: _number(limit, name) for name in ("velocity", "effort", "lower", "upper")}
     zero = [name for name in ("velocity", "effort") if known[name] == 0.0]
-    if kind is not JointType.CONTINUOUS and limit.lower == limit.upper == 0.0:
+    if kind is JointType.CONTINUOUS:
+        del known["lower"], known["upper"]
+    elif known["lower"] == known["upper"] == 0.0:
         zero += ["lower", "upper"]
     if zero:
         problem = f"limits {', '.join(zero)} of 0 are taken as unknown, so unlimited; give them"
-        document.warn(element.find("limit"), problem)
+        document.warn(limit, problem)
     return JointLimits(**{name: value for name, value in known.items() if name not in zero})
 
 
@@ -265,15 +265,11 @@ def _check_links(
         )
 
 
-NEVER_FOLLOW = tuple(kind.value for kind in JointType if kind is JointType.FIXED or kind.free)
-"""Joints whose mimic tags are ignored, as in other programs."""
-
-
 def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:
     leader_of: dict[str, str] = {}
     for name, joint in joints.items():
-        mimic = joint.find("mimic")
-        if mimic is None or joint.get("type") in NEVER_FOLLOW:
+        mimic = child_of(joint, "mimic")
+        if mimic is None:  # other programs ignore that of a fixed or free joint too
             continue
         leader = mimic.get("joint")
         if leader not in joints:
