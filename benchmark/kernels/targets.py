@@ -93,9 +93,7 @@ WHY = {
         "them to the cache beforehand 0.92 to 1.2, pages of 2 MB nothing; a power of two of states "
         "takes 1.19."
     ),
-    CACHED: (
-        "NumPy and llvmlite take more than half of it to import; see the table of imports."
-    ),
+    CACHED: ("NumPy and llvmlite take more than half of it to import; see the table of imports."),
     COLD: (
         "Of what is no import, LLVM takes a third; the rest traces, reduces and simplifies the "
         "equations in Python."
