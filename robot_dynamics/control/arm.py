@@ -13,10 +13,8 @@ from robot_dynamics.control.friction import (
     FrictionRows,
     effort_beyond_friction,
     friction_effort,
-    friction_slopes,
     held,
 )
-from robot_dynamics.control.logic import any_of, chosen, less
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.foundation.arrays import Array
@@ -184,31 +182,16 @@ class Arm(ByInverse):
         M: Array = self._evaluate("mass_matrix", q)
         return M + np.diag(self.drives.rotor)
 
-    def forward(self, q: Array, qd: Array, tau: Array, damping: Array | None = None) -> Array:
-        """Return the accelerations by efforts without friction, shape (n,).
+    def inverse_mass_matrix(self, q: Array) -> Array:
+        """Return the inverse of the mass matrix, shape (n, n)."""
+        factors = composite_body.factorise(self.mass_matrix(q), self.of.parents)
+        columns = [composite_body.solve(*factors, self.of.parents, e) for e in np.eye(len(q))]
+        return np.transpose(columns)
 
-        Args:
-            q: Positions, shape (n,).
-            qd: Velocities, shape (n,).
-            tau: Efforts, shape (n,).
-            damping: Effort against each acceleration beside the inertia, shape (n,), kg m^2 or kg.
-        """
-        M = self.mass_matrix(q)
-        if damping is not None:
-            M = M + np.diag(damping)
-        L, inverse_D = composite_body.factorise(M, self.of.parents)
-        return composite_body.solve(L, inverse_D, self.of.parents, tau - self.bias(q, qd))
-
-    def mean_forward(self, q: Array, qd: Array, tau: Array, h: Any) -> Array:
-        """Return the mean accelerations by efforts, with friction, over a time h, s, shape (n,).
-
-        An implicit step. Friction that stops a joint within that time acts only while it moves.
-        """
-        acting = self.without_friction(qd, tau)
-        slopes = friction_slopes(self.drives.friction, qd, self.tuning.friction_width)
-        by_derivative, by_secant = (self.forward(q, qd, acting, h * slope) for slope in slopes)
-        reverses = any_of(less(qd * (qd + h * by_derivative), 0.0))
-        return np.asarray(chosen(reverses, by_secant, by_derivative))
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """Return the accelerations by efforts without friction, shape (n,)."""
+        factors = composite_body.factorise(self.mass_matrix(q), self.of.parents)
+        return composite_body.solve(*factors, self.of.parents, tau - self.bias(q, qd))
 
     def friction_effort(self, qd: Array, tau: Array) -> Array:
         """Return the effort that compensates friction, shape (n,)."""

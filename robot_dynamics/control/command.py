@@ -106,9 +106,10 @@ def command(x: Any) -> dict[str, Any]:
     began_at = chosen(renew, x.now, x.fade_began)
     at_once = less(1.5, x.ending)
     began_at = chosen(at_once, x.now - 2.0 * x.fade - 1.0, began_at)
-    # The effort of an oscillation reverses many times in the usual fade
-    hit = among(x.cause, (Cause.COLLISION, Cause.OSCILLATION))
-    duration = chosen(hit, minimum(x.fade, FADE_S), x.fade)
+    # The last effort threw the arm, or would once a blocked joint is free
+    failed = both(equal(x.status, Status.STOPPED), negated(equal(x.cause, Cause.FAST_REFERENCE)))
+    sudden = either(failed, x.shakes)
+    duration = chosen(sudden, minimum(x.fade, FADE_S), x.fade)
     gap = chosen(renew, last.tau - wanted, x.gap)
     aim = wanted + share_of_fade(x.now - began_at, duration) * gap
     sound = both(finite(aim), x.seen)

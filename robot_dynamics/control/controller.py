@@ -46,7 +46,6 @@ from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import Inertia
-from robot_dynamics.trajectory.motion_limits import unit_of
 
 STATUSES, CAUSES = tuple(Status), tuple(Cause)
 
@@ -525,13 +524,8 @@ class Controller:
         cause, i = self.cause, int(self.field("stop_joint")[0])
         if cause is Cause.NONE:
             return None
-        sentence, robot = SENTENCES[cause], self.model.dynamics.robot
-        numbers = abs(self.field("stop_value")[0]), self.field("stop_limit")[0]
-        value, limit = (
-            f"{sentence.number(number)} {unit_of(robot, i, quantity)}"
-            for number, quantity in zip(numbers, sentence.quantities, strict=True)
-        )
-        return sentence.text.format(joint=self.joint_names[i], value=value, limit=limit)
+        value, limit = abs(self.field("stop_value")[0]), self.field("stop_limit")[0]
+        return SENTENCES[cause].words(self.model.dynamics.robot, i, value, limit)
 
     @property
     def stopped_by_collision(self) -> bool:

@@ -181,25 +181,6 @@ def effort_beyond_friction(
     return np.asarray(left / (1.0 + f.load * sign * select(left, 0.0, -1.0, 1.0)))
 
 
-def friction_slopes(f: FrictionRows, qd: Array, width: Any) -> tuple[Array, Array]:
-    """Compute the derivative of friction by speed, and friction over speed, without load.
-
-    Both are never negative: an implicit step with either loses energy, however long it is, if with
-    the first no joint reverses. N m s/rad or N s/m, shape (n,) each.
-
-    Args:
-        f: Friction, of numbers or symbols.
-        qd: Velocities, shape (n,).
-        width: As of `Friction.smooth`.
-    """
-    width = select(0.0, f.width, f.width, width)
-    dry = f.coulomb + breakaway(f.stiction, f.stribeck, qd)
-    dry = (1.0 - f.memory) * dry / width
-    u = maximum(abs(qd) / width, SLOW)
-    rises = np.tanh(u)
-    return np.asarray(f.viscous + dry * (1.0 - rises**2)), np.asarray(f.viscous + dry * rises / u)
-
-
 def _sign(
     f: FrictionRows | Friction, qd: Array, width: Any, terms: _Terms, remembered: Any = None
 ) -> Array:

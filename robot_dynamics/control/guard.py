@@ -44,6 +44,9 @@ TRUSTED_SHARE = 0.25
 """Age of a state up to which feedback is whole, as a share of `state_timeout`; beyond it the
 feedback fades to nothing, so that a gap adds no energy."""
 
+FADED = 0.5
+"""Share of the feedback below which the arm may have left its motion."""
+
 PROMPT = 0.5
 """Phase by which a delay that leaves feedback whole shifts it where the loop gain passes 1, rad."""
 
@@ -115,6 +118,7 @@ BELIEVED = {
     "trust": Field(SCALAR, "share of the feedback that acts, from 1 to 0 as a state grows old"),
     "lateness": Field(SCALAR, "lateness of the last states, slowly forgotten, s"),
     "bridging": Field(SCALAR, "1 if feedback begins to fade"),
+    "regained": Field(SCALAR, "1 if a state comes after feedback had faded"),
     "q": Field(VECTOR, "positions of the last state, rad or m"),
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
     "stamp": Field(SCALAR, "time at which the last state was measured, s", NEVER),
@@ -150,7 +154,9 @@ def believe(x: Any) -> dict[str, Any]:
     fresh = both(received, either(plain, confirmed))
     seen = chosen(x.seen, 1.0, fresh)
     gap = x.state_came - x.state_at
-    missed = both(fresh, x.seen, less(MISSED * x.state_timeout, gap))
+    # An arm that is found elsewhere has moved as no cycle saw
+    elsewhere = either(less(MISSED * x.state_timeout, gap), negated(plain))
+    missed = both(fresh, x.seen, elsewhere)
     state_at = chosen(fresh, x.state_came, x.state_at)
     age = x.now - state_at
     stamp = chosen(fresh, x.state_stamp, x.stamp)
@@ -172,6 +178,7 @@ def believe(x: Any) -> dict[str, Any]:
         "trust": trust,
         "lateness": lateness,
         "bridging": both(less(trust, 1.0), negated(less(x.trust, 1.0))),
+        "regained": both(fresh, less(x.trust, FADED)),
         "q": chosen(fresh, x.state_q, x.q),
         "qd": chosen(fresh, x.state_qd, x.qd),
         "stamp": stamp,
@@ -211,11 +218,8 @@ def _trust(x: Any, age: Any, late_by: Any) -> Any:
     grace = TRUSTED_SHARE * x.state_timeout
     u = clip((age - grace) / (x.state_timeout - grace), 0.0, 1.0)
     # Feedback by the mass matrix and critically damped, and joint by joint
-    crossing: Any = 2.0 * x.bandwidth
-    by_joint = negated(both(x.coupled, equal(x.mode, FEEDFORWARD)))
-    for d, inertia in zip(x.kd, x.own_inertia, strict=True):
-        known = both(by_joint, less(0.0, inertia))
-        crossing = maximum(crossing, chosen(known, d / maximum(inertia, 1e-12), 0.0))
+    by_matrix = both(x.coupled, equal(x.mode, FEEDFORWARD))
+    crossing = maximum(chosen(by_matrix, 0.0, x.fastest_mode), 2.0 * x.bandwidth)
     prompt = PROMPT / maximum(crossing, 1e-9)
     share = minimum(prompt / maximum(age + late_by, 1e-9), 1.0)
     return share * (1.0 - u * u * (3.0 - 2.0 * u))
@@ -234,7 +238,12 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     again = both(stands, less(NEVER / 2.0, x.received_at))
     speed = abs(x.state_qd)
     lasting = maximum(1.0 - step / STUCK_S, 0.0) * x.stuck_for
-    stuck = chosen(again, lasting + step * x.state_qd, 0.0 * x.state_qd)
+    # One glitch of a velocity is no motion
+    lasts = chosen(less(0.0, x.state_qd * x.received_qd), 1.0, 0.0)
+    moves = lasts * chosen(less(speed, abs(x.received_qd)), x.state_qd, x.received_qd)
+    most_stuck = STUCK * x.nearest
+    stuck = clip(lasting + step * moves, -2.0 * most_stuck, 2.0 * most_stuck)
+    stuck = chosen(again, stuck, 0.0 * stuck)
     same = both(again, less(abs(x.state_qd - x.received_qd), 1e-12))
     same = both(same, less(FROZEN_SPEED * x.velocity, speed), less(x.received_stamp, x.state_stamp))
     frozen = chosen(same, x.frozen_for + step, 0.0 * speed)
@@ -247,14 +256,14 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     for flaw, excess, value in (
         (Flaw.JUMP, abs(jump) / most, jump),
         (Flaw.DRIFT, abs(drifted) / largest_drift, drifted),
-        (Flaw.STUCK, maximum(abs(stuck) / (STUCK * x.nearest), frozen / FROZEN_S), x.state_qd),
+        (Flaw.STUCK, maximum(abs(stuck) / most_stuck, frozen / FROZEN_S), x.state_qd),
     ):
         i, ratio, of_joint = first_largest(excess, value)
         happens = both(x.seen, less(1.0, ratio))
         found = tuple(
             chosen(happens, a, b) for a, b in zip((float(flaw), i, of_joint), found, strict=True)
         )
-    stands_still = either(less(STUCK * x.nearest, abs(stuck)), less(FROZEN_S, frozen))
+    stands_still = either(less(most_stuck, abs(stuck)), less(FROZEN_S, frozen))
     fine = negated(any_of(either(stands_still, less(largest_drift, abs(drifted)))))
     count = chosen(both(fits, fine), minimum(x.fitting + 1.0, 2.0 * CONFIRMED), fine)
     names = ("flaw", "flaw_joint", "flaw_value")

@@ -14,7 +14,7 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.control.collision import RETREATS, STOP_S
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.laws import position_error
-from robot_dynamics.control.logic import both, chosen, either, equal, less, negated
+from robot_dynamics.control.logic import both, chosen, either, equal, largest, less, negated
 from robot_dynamics.control.status import Cause, Status
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.interpolation import quintic
@@ -38,6 +38,12 @@ SLOWING_S = 0.1
 
 JOINING, RETREATING = 0.1, 0.25
 """Speed at which the arm joins a reference and retreats, relative to the speed limits."""
+
+SHORTEST_SHARE = 0.2
+"""Least time to come to rest relative to the reference, relative to the usual time of a stop."""
+
+UNBOUNDED = 1e9
+"""Bound that no joint reaches, rad or m."""
 
 TRANSITION = {
     "began": Field(SCALAR, "time at which the transition began, s", 0.0),
@@ -110,11 +116,16 @@ def desired_state(x: Any, follows: Any, segment: Segment, now: Any) -> Array:
         segment: The reference.
         now: The time, s.
     """
+    state = on_transition(x, now)
+    return state + chosen(follows, on_segment(segment), 0.0 * state)
+
+
+def on_transition(x: Any, now: Any) -> Array:
+    """Return positions, velocities and accelerations of the transition at a time, shape (3, n)."""
     since = maximum(now - x.began, 0.0)
     state = evaluated(x.coefficients, minimum(x.lasts, since))
     later = clip(since - x.retreats_at, 0.0, x.retreats_for) + 0.0 * x.lasts
-    state = state + evaluated(x.retreat, later)
-    return state + chosen(follows, on_segment(segment), 0.0 * state)
+    return state + evaluated(x.retreat, later)
 
 
 def join_duration(gap: Array, speed: Array, least: Any) -> Any:
@@ -133,36 +144,43 @@ def join_duration(gap: Array, speed: Array, least: Any) -> Any:
 
 
 def begin_transition(x: Any) -> dict[str, Any]:
-    """Begin a transition from a state: to the reference, or to rest within the joint ranges."""
+    """Begin a transition from a state: to the reference, or to rest within the joint ranges.
+
+    Relative to the reference, joining is coming to rest and then a return at a low speed: a join in
+    one piece would have to make up for the way lost, faster than the reference.
+    """
     start, n = State(*x.start), len(x.q)
     none = np.zeros(n)
     speed = select(x.velocity, 1e9, x.velocity, USUAL_SPEED)  # without a limit it is infinite
     reference = on_segment(x.segment)
     gap = position_error(start.q, reference[0], x.continuous)
-    joining = join_duration(gap, JOINING * speed, x.join)
-    away = State(
-        gap, start.qd - reference[1], x.start[2] - chosen(x.blends, reference[2], x.start[2])
-    )
-    join = quintic(joining, away, State(none, none, none))
+    rate = start.qd - reference[1]
+    bend = chosen(x.blends, start.qdd - reference[2], none)
+    away = State(gap, rate, bend)
+    state = State(*(chosen(x.follows, *pair) for pair in zip(away, start, strict=True)))
+    low = chosen(x.follows, -UNBOUNDED, x.lower)
+    high = chosen(x.follows, UNBOUNDED, x.upper)
 
     hit = both(equal(x.cause, Cause.COLLISION), equal(x.status, Status.STOPPED))
-    stop = maximum(chosen(hit, minimum(x.stop, STOP_S), x.stop), SHORTEST_STOP_S)
-    lasts, rest = stop_within(start, stop, x.lower, x.upper)
+    usual = chosen(hit, minimum(x.stop, STOP_S), x.stop)
+    share = largest((abs(rate) + usual * abs(bend)) / (JOINING * speed))
+    stop = chosen(x.follows, clip(share, SHORTEST_SHARE, 1.0) * usual, usual)
+    lasts, rest = stop_within(state, maximum(stop, SHORTEST_STOP_S), low, high)
     ends = evaluated(rest, lasts)[0]
-    back = position_error(x.retreat_to, ends, x.continuous)
-    returning = join_duration(back, RETREATING * speed, SHORTEST_JOIN_S)
-    goes_back = quintic(returning, State(none, none, none), State(back, none, none))
-    retreats = both(hit, equal(x.reaction, RETREATS))
-    retreats_at: Any = 0.0
-    for end in lasts:
-        retreats_at = maximum(end, retreats_at)
+    retreat = position_error(x.retreat_to, ends, x.continuous)
+    way = chosen(x.follows, -ends, retreat)
+    fastest = chosen(x.follows, JOINING, RETREATING) * speed
+    least = chosen(x.follows, maximum(x.join - stop, SHORTEST_JOIN_S), SHORTEST_JOIN_S)
+    returning = join_duration(way, fastest, least)
+    goes_back = quintic(returning, State(none, none, none), State(way, none, none))
+    returns = either(x.follows, both(hit, equal(x.reaction, RETREATS)))
     return {
         "began": x.now,
-        "coefficients": chosen(x.follows, join, rest),
-        "lasts": chosen(x.follows, joining + none, lasts),
-        "retreats_at": retreats_at,
+        "coefficients": rest,
+        "lasts": lasts,
+        "retreats_at": largest(lasts),
         "retreats_for": returning,
-        "retreat": chosen(retreats, goes_back, 0.0 * goes_back),
+        "retreat": chosen(returns, goes_back, 0.0 * goes_back),
     }
 
 
@@ -176,8 +194,10 @@ def move(x: Any) -> dict[str, Any]:
     Compared with an old state, a reference in motion would seem to run away. As the last state
     grows old, less of its errors counts.
     """
-    desired = desired_state(x, x.follows, x.segment, x.now)
-    compared = desired - chosen(x.fresh, x.behind, 0.0 * desired)
+    present = on_transition(x, x.now)
+    desired = present + chosen(x.follows, on_segment(x.segment), 0.0 * present)
+    since = x.behind + present - on_transition(x, x.now - x.late_by)
+    compared = desired - chosen(x.fresh, since, 0.0 * desired)
     error = position_error(compared[0], x.q, x.continuous)
     known = chosen(x.fresh, 1.0, x.starts_measured)
     error = chosen(known, error, x.error)

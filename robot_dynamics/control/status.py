@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.logic import chosen, either, less, negated
+from robot_dynamics.trajectory.motion_limits import QUANTITIES, unit_of
+
+if TYPE_CHECKING:
+    from robot_dynamics.robot.robot import Robot
 
 
 class Status(enum.IntEnum):
@@ -165,6 +169,18 @@ class Sentence(NamedTuple):
         """Return a number in words, without an exponent below a million."""
         whole = 10.0**self.digits <= abs(x) < 1e6
         return f"{x:.0f}" if whole else f"{x:.{self.digits}g}"
+
+    def words(self, robot: Robot, i: int, value: float, limit: float) -> str:
+        """Return the sentence on joint i, or on none if i is negative."""
+
+        def number(x: float, quantity: str) -> str:
+            of_joint = i >= 0 and quantity in (*QUANTITIES, "frequency")
+            unit = unit_of(robot, i, quantity) if of_joint else quantity
+            return f"{self.number(x)} {unit}".rstrip()
+
+        joint = robot.joint_names[i] if i >= 0 else ""
+        numbers = map(number, (value, limit), self.quantities)
+        return self.text.format(joint=joint, **dict(zip(("value", "limit"), numbers, strict=True)))
 
 
 SENTENCES = {

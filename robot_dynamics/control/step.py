@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import clip, minimum
+from robot_dynamics.compiler.graph.piecewise import minimum
 from robot_dynamics.control import laws
 from robot_dynamics.control.arm import Arm, ArmEquations, Damping, Drives, Tuning
 from robot_dynamics.control.command import COMMAND, command
@@ -37,10 +37,10 @@ from robot_dynamics.control.motion import (
 )
 from robot_dynamics.control.oscillation import OSCILLATION, look, looks
 from robot_dynamics.control.rest import REST, rest
+from robot_dynamics.control.sampling.stability import largest_mode
 from robot_dynamics.control.status import GIVEN_UP, Cause
 from robot_dynamics.control.supervision import (
     REFERENCE,
-    SOONEST_S,
     SUPERVISION,
     behind,
     present_of,
@@ -62,10 +62,6 @@ from robot_dynamics.foundation.arrays import Array
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
-
-STOP_SHARE = 0.1
-"""Time over which the first acceleration of a blind stop is a mean, relative to its duration: a
-quintic to rest that begins with an acceleration changes its velocity as if that lasted so long."""
 
 SOFT = 0.5
 """Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling."""
@@ -173,11 +169,12 @@ LAW: Mapping[str, Field] = {
 FORESEEN: Mapping[str, Field] = {
     "held_tau": Field(VECTOR, "efforts that hold the arm where the first state is, N m or N"),
     "own_inertia": Field(VECTOR, "inertia that each joint moves, kg m^2 or kg"),
-    "foreseen_qdd": Field(VECTOR, "accelerations by the last efforts, rad/s^2 or m/s^2"),
+    "foreseen_qdd": Field(VECTOR, "accelerations by the efforts of the reference"),
+    "fastest_mode": Field(SCALAR, "bound of the fastest mode of feedback joint by joint, 1/s"),
 }
 
 FLAGS: Mapping[str, Field] = {
-    "foresees": Field(SCALAR, "1 if accelerations or first efforts are computed"),
+    "foresees": Field(SCALAR, "1 if efforts, inertias and accelerations are computed"),
     "foresees_start": Field(SCALAR, "1 in the first cycle"),
     "leads": Field(SCALAR, "1 if a target in task space moves"),
     "leaves": Field(SCALAR, "1 if friction forgets up to where its way is known"),
@@ -310,23 +307,23 @@ class Step:
         flees = both(found["begins"], found["starts_measured"])
         return {
             **found,
-            "foresees": either(first, found["predicts"], x.bridging),
+            "foresees": either(first, x.bridging, found["predicts"]),
             "foresees_start": first,
             "leads": both(found["was_in_task"], x.seen),
             "leaves": either(found["entered"], flees),
         }
 
     def _foresee(self, x: Facts) -> dict[str, Any]:
-        """Compute the efforts of the first cycle, and the first accelerations of a blind motion.
+        """Compute the efforts that hold the arm, the inertias that feedback meets, and what moves.
 
-        While others faded in, the arm would deviate from its motion to rest, and no state would
-        show it.
+        A reference may give efforts in place of accelerations.
         """
-        arm, (q, qd, _) = self._arm(x), x.start
+        arm, (q, qd) = self._arm(x), x.reference
         return {
             "held_tau": arm.gravity(x.q),
             "own_inertia": np.diag(arm.mass_matrix(x.q)),
-            "foreseen_qdd": arm.mean_forward(q, qd, x.tau - x.disturbance, STOP_SHARE * x.stop),
+            "foreseen_qdd": arm.forward(q, qd, arm.without_friction(qd, x.reference_tau)),
+            "fastest_mode": largest_mode(x.kd, arm.inverse_mass_matrix(x.q)),
         }
 
     def _target(self, x: Facts) -> dict[str, Any]:
@@ -339,16 +336,10 @@ class Step:
             {
                 "segment": present_of(x),
                 "retreat_to": x.path[-1],
-                "start": np.array(
-                    [*x.start[:2], chosen(x.predicts, self._foreseen(x), x.start[2])]
-                ),
+                "start": np.array([*x.start[:2], chosen(x.predicts, x.foreseen_qdd, x.start[2])]),
             }
         )
         return begin_transition(x)
-
-    def _foreseen(self, x: Facts) -> Array:
-        most = x.velocity / SOONEST_S
-        return np.asarray(clip(x.foreseen_qdd, -most, most))
 
     def _move(self, x: Facts) -> dict[str, Any]:
         x.learn(

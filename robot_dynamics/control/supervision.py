@@ -33,7 +33,7 @@ from robot_dynamics.control.logic import (
     less,
     negated,
 )
-from robot_dynamics.control.motion import FARTHEST_S, Segment, desired_state, on_segment
+from robot_dynamics.control.motion import FARTHEST_S, JOINING, Segment, desired_state, on_segment
 from robot_dynamics.control.status import (
     AT_REST,
     GIVEN_UP,
@@ -107,7 +107,8 @@ SUPERVISION = {
     "shakes": Field(SCALAR, "1 if an oscillation was found in this cycle"),
     "jumps": Field(SCALAR, "1 if the reference went on elsewhere"),
     "blends": Field(SCALAR, "1 if it went on near where it was, which the arm joins"),
-    "predicts": Field(SCALAR, "1 if the transition begins with a predicted acceleration"),
+    "usual_error": Field(VECTOR, "position errors under whole feedback, rad or m"),
+    "predicts": Field(SCALAR, "1 if its acceleration is that of the reference's efforts"),
     "start": Field((3, "n"), "state in which the transition begins"),
     "starts_measured": Field(SCALAR, "1 if that is the measured state"),
     "gives_up": Field(SCALAR, "1 if targets in task space are given up"),
@@ -241,10 +242,18 @@ def supervise(x: Facts) -> dict[str, Any]:
     blends = both(reference["blends"], negated(either(entered, led)))
     flees = both(negated(either(entered, led, tracking)), _runs_away(x, has_feedback, error))
     none = 0.0 * x.q
+    # What the arm lost while feedback had faded is made up for by a slow motion, not by feedback
+    whole = both(x.fresh, negated(either(less(x.trust, 1.0), x.regained)))
+    usual = chosen(tracking, chosen(whole, error, x.usual_error), none)
+    grown = abs(error - usual) - JOINING * x.velocity / maximum(x.bandwidth, 1e-9)
+    lags = both(x.regained, follows_on, negated(entered), any_of(less(0.0, grown)))
     start = np.array([x.q, chosen(flees, none, x.qd), none])
     start = chosen(both(entered, goes_on), np.array([present[0], present[1], none]), start)
-    start = chosen(predicts, _predicted(x, present), start)
+    went_on = both(x.has_feedback, negated(among(before, UNSEEING)), negated(x.fresh))
+    unseen = np.array([x.q + (x.age + x.late_by) * x.qd, x.qd, none])
+    start = chosen(predicts, chosen(went_on, present, unseen), start)
     start = chosen(blends, present, start)
+    start = chosen(lags, np.array([x.q + usual, x.qd, none]), start)
     # The motion to rest is one that the arm can make, also from a wrong state
     fastest = TOO_FAST * x.velocity
     sudden = fastest / SOONEST_S
@@ -272,11 +281,12 @@ def supervise(x: Facts) -> dict[str, Any]:
         "open_loop": open_loop,
         "follows": follows,
         "entered": entered,
-        "begins": either(entered, led, flees, blends),
+        "begins": either(entered, led, flees, blends, lags),
         "shakes": shakes,
         "jumps": jumps,
         "blends": blends,
-        "predicts": predicts,
+        "usual_error": usual,
+        "predicts": both(predicts, went_on, x.follows, x.has_tau),
         "start": start,
         "starts_measured": both(either(entered, led, flees), measured),
         "gives_up": either(x.halted, x.refused, among(status, GIVEN_UP)),
@@ -362,16 +372,11 @@ def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
     law = chosen(equal(cause, Cause.OSCILLATION), float(COUPLED), law)
     floats = both(equal(cause, Cause.COLLISION), equal(x.reaction, FLOATS))
     law = chosen(floats, float(FLOATING_LAW), law)
-    open_loop = either(equal(status, Status.BLIND), less(0.5, x.ending))
+    # A state that comes late still tells where the arm was
+    late = both(x.fresh, less(0.0, x.late_by), negated(x.missed))
+    blind = both(equal(status, Status.BLIND), negated(late))
+    open_loop = either(blind, less(0.5, x.ending))
     return chosen(open_loop, float(FEEDFORWARD), law), among(law, FEEDBACK), open_loop
-
-
-def _predicted(x: Any, present: Any) -> Any:
-    """Return the state of an arm whose states ended: as far from the desired one as it was last."""
-    went_on = both(x.has_feedback, negated(among(x.status, UNSEEING)), negated(x.fresh))
-    drifted = np.array([x.q + x.age * x.qd, x.qd, 0.0 * x.q])
-    held = np.array([present[0] - x.error, present[1] - x.error_rate, present[2]])
-    return chosen(went_on, held, drifted)
 
 
 def _runs_away(x: Any, has_feedback: Any, error: Any) -> Any:

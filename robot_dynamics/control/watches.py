@@ -42,6 +42,10 @@ STOOD, SOONEST = 1.0, 0.2
 """Largest and smallest way of the reference of a joint that stands, relative to the distance at
 which it is near. Dry friction may hold a slow joint, but none that is to move fast."""
 
+HELD, UNPUSHED = 0.05, 2.0
+"""Effort of friction that holds a joint, relative to the effort limit; and way of the reference of
+a joint that stands and is pushed by less, relative to the distance at which it is near."""
+
 STOOD_S = 0.1
 """Least time for which a joint stands, s, with a law that lets it begin to move late."""
 
@@ -122,6 +126,9 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     limit = x.nearest * clip(share, SOONEST, STOOD)
     lag = among(x.law, WITHOUT_INERTIA) * minimum(STOOD_S * abs(x.desired[1]), x.nearest / 2.0)
     limit = maximum(limit, lag)
+    # Friction may hold a joint that is hardly pushed
+    pushed = less(HELD * x.effort, abs(x.tau - x.expected))
+    limit = chosen(pushed, limit, maximum(limit, UNPUSHED * x.nearest))
     i, excess, value, most = first_largest(way - limit, way, limit)
     stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
     found |= {

@@ -16,12 +16,12 @@ import numpy as np
 
 from robot_dynamics.compiler.source.c import Tabulated, macros_of, tabulated
 from robot_dynamics.control.actuators import Actuators
-from robot_dynamics.control.configuration import Configuration, Defaults
+from robot_dynamics.control.configuration import Defaults
+from robot_dynamics.control.configured_step import ConfiguredStep
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.parameters import LARGEST
-from robot_dynamics.control.step import Step
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, RobotError
@@ -103,7 +103,7 @@ class ModelRequest:
         return self.whole.with_locked(self.locked) if self.locked else self.whole
 
 
-class ModelParts:
+class ModelParts(ConfiguredStep):
     """The step of a requested robot, and its configuration.
 
     Args:
@@ -115,44 +115,16 @@ class ModelParts:
     """
 
     def __init__(self, request: ModelRequest) -> None:
-        self.robot = robot = request.robot
+        robot = request.robot
         check_effort_limits(robot)
         for frame in (request.endpoint, request.hand):
             if frame is not None:
                 robot.frame(frame)
-        self.dynamics = dynamics = Dynamics(robot)
-        self.step = Step.of(
-            dynamics,
-            request.endpoint,
-            base_moves=request.base_moves,
-            frame=request.hand,
-            projector=request.projector,
-        )
         drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
         carried = request.endpoint, request.hand, request.payload
         driven = drives.friction, drives.rotor_inertia
-        defaults = Defaults(dynamics, *carried, *driven, request.bandwidth)
-        self.configuration = Configuration(defaults, self.step.settings)
-
-    def initial(self) -> dict[str, Array]:
-        """Return the first values of all vectors, by the names of their layouts."""
-        parameters = self.configuration.parameters.initial()
-        found = self.configuration(parameters)
-        arrived = self.step.arrived.initial()
-        views = self.step.arrived.views(arrived)
-        load = np.asarray(found["load"], dtype=np.float64)
-        at = 0
-        for name in ("payload_goal", "gravity_goal", "wrench_goal"):
-            views[name][:] = load[at : at + views[name].size]
-            at += views[name].size
-        views["base"][:3] = views["gravity_goal"]
-        return {
-            "state": self.step.state.initial(),
-            "arrived": arrived,
-            "settings": np.asarray(found["settings"], dtype=np.float64),
-            "parameters": parameters,
-            "refusal": self.configuration.refusal.initial(),
-        }
+        defaults = Defaults(Dynamics(robot), *carried, *driven, request.bandwidth)
+        super().__init__(defaults, base_moves=request.base_moves, projector=request.projector)
 
 
 @dataclass(frozen=True)

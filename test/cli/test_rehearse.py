@@ -2,11 +2,17 @@
 
 import json
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from robot_dynamics import read_urdf
 from robot_dynamics.cli import main
+from robot_dynamics.recordings.recorded_motion import read_motion
+from robot_dynamics.robot import find_robot
+from robot_dynamics.simulation.fault_sweep import FaultSweep
+from robot_dynamics.simulation.simd.fault_stages import KINDS
 
 MOTION = "time,q.joint_1,q.joint_2\n0.0,0.1,0.2\n1.0,0.3,0.0\n2.0,0.1,0.2\n"
 
@@ -71,14 +77,65 @@ def test_random_faults_leave_an_arm_within_its_bounds(capsys):
         assert rows[kind]["worst"] < 0.1, kind  # of the speed limit, beyond the planned speed
 
 
+def test_a_scenario_is_repeated_alone_as_it_was_among_others_and_recorded(capsys, tmp_path):
+    sweep = FaultSweep(read_urdf(find_robot("planar_2r")))
+    outcome, run = sweep.run(3, 250.0), tmp_path / "run.mcap"
+    number = int(outcome.excess.argmax())
+    again = sweep.replay(3, 250.0, number)
+    after = again.log.t >= again.begins
+    fastest, planned = np.array([6.0, 8.0]), np.abs(again.motion.sample(again.log.t).qd)
+    speeds = np.abs(again.log.qd)[after][1:].max(axis=0)
+    assert tuple(KINDS)[outcome.kind[number]] == again.kind
+    # The samples of the motion may miss its fastest moment
+    excess = ((speeds - planned.max(axis=0)) / fastest).max()
+    np.testing.assert_allclose(excess, outcome.excess[number], rtol=0.0, atol=1e-4)
+    words = ["rehearse", "planar_2r", "--scenario", f"3:250:{number}", "--record", str(run)]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert again.kind in said and "tracking the reference" in said
+    np.testing.assert_array_equal(read_motion(run).states.position, again.log.q)
+
+
+def test_parameters_of_a_file_change_what_the_sweep_finds(capsys, tmp_path):
+    file = tmp_path / "slow.yaml"
+    file.write_text("controller_node: {ros__parameters: {limits.joint_1.effort: 1.0, port: 5}}")
+    words = ["rehearse", "planar_2r", "--faults", "64", "--rate", "250", "--json"]
+    found = []
+    for more in ([], ["--config", str(file)]):
+        assert main([*words, *more]) == 0
+        said = capsys.readouterr()
+        found.append({row["kind"]: row["outside"] for row in json.loads(said.out)["faults"]})
+    assert "not swept: port" in said.err
+    assert found[1]["none"] > found[0]["none"] + 0.5  # such an arm does not hold its weight
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ([], "give --motion FILE, or --faults N"),
+        ([], "give --motion FILE, --faults N, or --scenario SEED:RATE:NUMBER"),
         (["--faults", "0"], "--faults takes 1 or more"),
-        (["--faults", "5", "--motion", "mine.csv"], "give --motion FILE, or --faults N"),
+        (["--faults", "5", "--motion", "mine.csv"], "give --motion FILE, --faults N, or"),
+        (["--faults", "5", "--record", "run.mcap"], "choose it with --scenario"),
+        (["--scenario", "0:500:5000"], "a batch has the numbers 0 to 1023"),
+        (["--faults", "5", "--config", "{folder}/none.yaml"], "none.yaml: cannot be read"),
+        (["--faults", "5", "--config", "{folder}/no_node.yaml"], "no parameters of a controller"),
+        (["--faults", "5", "--config", "{folder}/mode.yaml"], "mode: fast is not allowed"),
+        (["--faults", "5", "--config", "{folder}/joint.yaml"], "no joint 'elbow'"),
+        (["--faults", "5", "--config", "{folder}/gain.yaml"], "unstable at this update rate"),
     ],
 )
-def test_a_rehearsal_of_nothing_or_of_both_is_refused(words, line, capsys):
-    assert main(["rehearse", "planar_2r", *words]) == 1
-    assert line in capsys.readouterr().err
+def test_a_rehearsal_that_cannot_be_is_refused_in_one_line(words, line, capsys, tmp_path):
+    (tmp_path / "no_node.yaml").write_text(
+        "a: {b: {ros__parameters: {}}, c: {ros__parameters: {}}}"
+    )
+    for name, text in {
+        "mode": "mode: fast",
+        "joint": "gains.elbow.p: 5.0",
+        "gain": "gains: {joint_1: {d: 1.0e+6}}",
+    }.items():
+        own = f"/**/controller_node: {{ros__parameters: {{{text}}}}}"
+        (tmp_path / f"{name}.yaml").write_text(own)
+    given = [word.format(folder=tmp_path) for word in words]
+    assert main(["rehearse", "planar_2r", *given]) == 1
+    said = capsys.readouterr().err
+    assert line in said and said.count("\n") == 1

@@ -16,10 +16,7 @@ from robot_dynamics.control import (
     Status,
     gains_for,
 )
-from robot_dynamics.control.arm import Arm, ArmEquations, Drives, Tuning
-from robot_dynamics.control.friction import DEFAULT_WIDTH, FrictionRows
 from robot_dynamics.dynamics.dynamics import Dynamics
-from strategies import chains
 
 FINGER = """
 <robot name="arm">
@@ -42,79 +39,10 @@ FINGER = """
 """
 N = 3
 
-ROUND_OFF = 1e-9
-"""Relative, of an energy; the worst of 3000 steps 3e-14."""
-
 
 def sizes(low, high):
     """Numbers of all orders of magnitude from 10**low to 10**high, or none."""
     return st.one_of(st.just(0.0), st.floats(low, high).map(lambda x: 10.0**x))
-
-
-def frictions(n):
-    rows = st.lists(st.tuples(sizes(-4, 3), sizes(-4, 2)), min_size=n, max_size=n)
-    return rows.map(lambda rows: Friction(*np.array(rows).T))
-
-
-def rows_of(friction, n):
-    return FrictionRows(*(np.broadcast_to(getattr(friction, x), n) for x in FrictionRows._fields))
-
-
-def driven(robot, friction, rotor):
-    """The model of an arm, on numbers."""
-    drives = Drives(rows_of(friction, robot.dof), np.zeros(robot.dof), rotor)
-    return Arm(
-        ArmEquations.of(Dynamics(robot, cache=False)),
-        {"gravity": robot.gravity},
-        drives,
-        Tuning(20.0, 1.0, DEFAULT_WIDTH),
-    )
-
-
-@st.composite
-def arms_with_friction(draw):
-    robot = draw(chains(max_joints=3))
-    rotor = 10.0 ** np.array([draw(st.floats(-6.0, 0.0)) for _ in range(robot.dof)])
-    return robot, draw(frictions(robot.dof)), rotor, draw(st.integers(0, 1000))
-
-
-@settings(max_examples=15, deadline=None)
-@given(arms_with_friction(), st.floats(-4.0, 0.0))
-def test_a_step_of_any_length_with_any_friction_only_takes_energy(arm, magnitude):
-    robot, friction, rotor, seed = arm
-    model, rng = driven(robot, friction, rotor), np.random.default_rng(seed)
-    q, qd = rng.uniform(-1.0, 1.0, robot.dof), rng.uniform(-2.0, 2.0, robot.dof)
-    h, M = 10.0**magnitude, model.mass_matrix(q)
-    for _ in range(8):
-        new = qd + h * model.mean_forward(q, qd, model.bias(q, qd), h)
-        assert np.isfinite(new).all()
-        assert new @ M @ new <= (1.0 + ROUND_OFF) * (qd @ M @ qd)
-        qd = new
-
-
-@settings(max_examples=15, deadline=None)
-@given(arms_with_friction())
-def test_short_implicit_steps_agree_with_shorter_explicit_ones(arm):
-    robot, friction, rotor, seed = arm
-    model, rng = driven(robot, friction, rotor), np.random.default_rng(seed)
-    n = robot.dof
-    q, qd = rng.uniform(-1.0, 1.0, n), rng.uniform(-2.0, 2.0, n)
-    M = model.mass_matrix(q)
-    steepest = friction.viscous + friction.coulomb / DEFAULT_WIDTH
-    fastest = max(np.abs(np.linalg.eigvals(np.linalg.solve(M, np.diag(steepest)))).max(), 1.0)
-    h, parts, tau = 1e-3 / fastest, 10, model.bias(q, qd) + rng.uniform(-1.0, 1.0, n)
-    drive = tau - model.bias(q, qd)
-    explicit = implicit = qd
-    for _ in range(40):
-        implicit = implicit + h * model.mean_forward(
-            q, implicit, model.bias(q, implicit) + drive, h
-        )
-        for _ in range(parts):
-            friction_now = model.friction_effort(explicit, drive)
-            explicit = explicit + h / parts * np.linalg.solve(M, drive - friction_now)
-    # Both are of order one: they differ by the square of h times the fastest rate, 40 times
-    scale = np.abs(qd).max() + np.abs(explicit).max()
-    np.testing.assert_allclose(implicit, explicit, rtol=0.0, atol=2e-4 * scale)
 
 
 @pytest.fixture(scope="module")

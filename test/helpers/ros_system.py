@@ -172,6 +172,7 @@ class Peer:
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
         self.received = {}
+        self.sent = {}  # when each of these messages was published, s
         self._listening = []
         self._listener = threading.Thread(target=self._receive, daemon=True)
         self._listener.start()
@@ -189,9 +190,10 @@ class Peer:
     def _receive(self):
         # Not by the executor, which takes longer over a message than a node over its cycle
         while not self._leaving.wait(RECEIVING_PERIOD_S):
-            for subscription, messages in tuple(self._listening):
+            for subscription, messages, sent in tuple(self._listening):
                 take, kind = subscription.handle.take_message, subscription.msg_type
                 while (taken := take(kind, False)) is not None:
+                    sent.append(1e-9 * taken[1]["source_timestamp"])
                     messages.append(taken[0])
 
     def listen(self, kind, topic, qos=100):
@@ -204,7 +206,8 @@ class Peer:
         subscription = self.node.create_subscription(
             kind, topic, messages.append, qos, callback_group=LoopCallbackGroup()
         )
-        self._listening.append((subscription, messages))
+        self.sent[topic] = []
+        self._listening.append((subscription, messages, self.sent[topic]))
         return messages
 
     def publisher(self, kind, topic, qos=10):

@@ -341,7 +341,9 @@ def test_an_arm_that_a_tracking_error_stops_then_stands(name):
     for share in np.linspace(0.0, 1.0, 75):  # pushed there by 2 rad/s
         loop.plant.reset(loop.q0 + 0.6 * share, np.full(len(there), 2.0))
         loop.run(loop.step)
-    loop.plant.reset(there)
+    for _ in range(50):  # and held there for 0.2 s
+        loop.plant.reset(there)
+        loop.run(loop.step)
     loop.run(3.0)
     assert loop.status is Status.STOPPED
     # It was stopped on the way, by an error of 0.5 rad

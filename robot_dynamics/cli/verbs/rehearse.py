@@ -2,10 +2,12 @@
 
     robot-dynamics rehearse arm.urdf --config first_day.yaml --motion mine.csv
 
-    robot-dynamics rehearse arm.urdf --faults 2000
+    robot-dynamics rehearse arm.urdf --faults 100000 --config first_day.yaml
+    robot-dynamics rehearse arm.urdf --scenario 3:500:17 --record run.mcap
 
 With `--faults` the compiled controller meets random faults of states and references on simulated
-arms, one in each scenario, without ROS; see `simulation.fault_sweep`.
+arms, one in each scenario, without ROS; see `simulation.fault_sweep`. `--scenario` repeats one of
+them, and `--record` keeps it for `robot-dynamics replay`.
 
 The nodes run in processes of their own, as on a robot. The simulated robot is 10 % heavier than its
 model. In the last step feedforward_node is killed in motion, and the controller brings the arm to
@@ -17,18 +19,37 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from subprocess import Popen
+from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, percentage, positive, ros_needed
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    load_robot,
+    percentage,
+    positive,
+    ros_needed,
+    text_of_robot,
+)
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.recordings import add_lock, lock_positions, locked
 from robot_dynamics.cli.subprocesses import node_subprocess
+from robot_dynamics.control import Model
+from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.user_files import read_yaml
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from robot_dynamics.simulation.fault_sweep import FaultSweep, Row
 
 APPROACH_S = 5.0
 """Time to the first point of the motion, s."""
@@ -45,6 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--faults", type=int, metavar="N", help="scenarios with random faults, without ROS"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of --faults (default: 0)")
+    parser.add_argument(
+        "--scenario",
+        type=scenario,
+        metavar="SEED:RATE:NUMBER",
+        help="one scenario of --faults, as its table names it",
+    )
+    add_lock(parser, "joints that stand still, of --faults")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write --scenario to a .mcap")
     parser.add_argument("--config", metavar="FILE", help="parameter file of the nodes")
     parser.add_argument("--rate", type=positive, help="rate of all nodes, Hz (default: the file's)")
     parser.add_argument(
@@ -63,11 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotDynamicsError: If there is no rclpy, or a node does not start.
     """
-    if (arguments.motion is None) == (arguments.faults is None):
-        raise ArgumentError("give --motion FILE, or --faults N")
+    tasks = (arguments.motion, arguments.faults, arguments.scenario)
+    if sum(task is not None for task in tasks) != 1:
+        raise ArgumentError("give --motion FILE, --faults N, or --scenario SEED:RATE:NUMBER")
+    if arguments.record is not None and arguments.scenario is None:
+        raise ArgumentError("--record writes one scenario; choose it with --scenario")
     if arguments.seed < 0 or (arguments.faults is not None and arguments.faults < 1):
         raise ArgumentError("--faults takes 1 or more, --seed 0 or more")
-    if arguments.faults is not None:
+    if arguments.motion is None:
         return sweep_faults(arguments)
     with ros_needed():
         from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
@@ -148,42 +180,134 @@ def run(arguments: argparse.Namespace) -> int:
     return int(any(step.fault for step in steps))
 
 
+def scenario(text: str) -> tuple[int, float, int]:
+    """Parse seed, rate and number of a scenario, for argparse."""
+    try:
+        seed, rate, number = text.split(":")
+        found = int(seed), float(rate), int(number)
+    except ValueError:
+        found = (-1, 0.0, 0)
+    if found[0] < 0 or not 1.0 <= found[1] <= 1e5:
+        raise argparse.ArgumentTypeError(f"'{text}' is not SEED:RATE:NUMBER, such as 3:500:17")
+    return found
+
+
 def sweep_faults(arguments: argparse.Namespace) -> int:
     """Print what the controller does under random faults; the status is 1 if a number overflows."""
-    from robot_dynamics.simulation.fault_sweep import (  # noqa: PLC0415  # compiles
-        ALLOWED,
-        RATES,
-        FaultSweep,
-        rows,
-    )
+    from robot_dynamics.simulation.fault_sweep import RATES, FaultSweep, rows  # noqa: PLC0415
 
     console = wide_console(stderr=arguments.json)
-    robot = load_robot(arguments.robot)
-    rates: Sequence[float] = RATES
-    if arguments.rate:
-        rates = (arguments.rate,)
-    sweep, outcomes, done = FaultSweep(robot), [], 0
-    with stages() as progress:
-        progress("compiling", 0.0)
-        threads = os.cpu_count() or 1
-        for outcome in sweep.batches(arguments.faults, arguments.seed, rates, threads=threads):
-            outcomes.append(outcome)
-            done += len(outcome.kind)
-            progress("sweeping", min(done / arguments.faults, 1.0))
+    robot = locked(load_robot(arguments.robot), arguments.lock)
+    values = {} if arguments.config is None else controller_values(arguments.config)
+    own_rate = values.pop("rate", None)
+    try:
+        with stages() as progress:
+            progress("compiling", 0.0)
+            sweep = FaultSweep(robot, values)
+            if sweep.unused:
+                console.print(f"not swept: {', '.join(sweep.unused)}", soft_wrap=True)
+            if arguments.scenario is not None:
+                return replay_fault(sweep, arguments, console)
+            rates: Sequence[float] = RATES
+            if given := arguments.rate or own_rate:
+                rates = (float(given),)
+            outcomes, done, threads = [], 0, os.cpu_count() or 1
+            for outcome in sweep.batches(arguments.faults, arguments.seed, rates, threads=threads):
+                outcomes.append(outcome)
+                done += len(outcome.kind)
+                progress("sweeping", min(done / arguments.faults, 1.0))
+    except ArgumentError as error:
+        where = f"--config {arguments.config}: " if arguments.config else ""
+        raise ArgumentError(f"{where}{error}") from None
     found = rows(outcomes)
     if arguments.json:
         print_json({"robot": robot.name, "faults": [asdict(row) for row in found]})
-    headings = ["scenarios", "worst speed\nbeyond planned", f"above {ALLOWED:g}", "effort rate"]
+    console.print(fault_table(robot.name, found))
+    return int(not all(row.finite for row in found))
+
+
+def fault_table(name: str, found: Sequence[Row]) -> Table:
+    """Return the table of a sweep."""
+    from robot_dynamics.simulation.fault_sweep import ALLOWED  # noqa: PLC0415  # compiles
+
+    headings = [
+        "scenarios",
+        "worst speed\nbeyond planned",
+        f"above {ALLOWED:g}",
+        "outside the motion\nrad, m",
+        "effort rate",
+    ]
     table = plain_table(
-        f"{robot.name}: speeds beyond the planned ones over the speed limits, effort rates over "
+        f"{name}: speeds beyond the planned ones over the speed limits, effort rates over "
         "their limits",
-        ["fault", "at the end", "worst batch"],
+        ["fault", "at the end", "worst scenario"],
         headings,
     )
     for row in found:
         ends = ", ".join(f"{share:.0%} {status}" for status, share in row.ends.items())
-        numbers = f"{row.worst:.2f}", f"{row.beyond:.1%}", f"{row.step:.2f}"
-        seed, rate = row.seed
-        table.add_row(row.kind, ends, f"seed {seed}, {rate:g} Hz", str(row.count), *numbers)
-    console.print(table)
-    return int(not all(row.finite for row in found))
+        speed = f"{row.worst:.2f}", f"{row.beyond:.1%}"
+        numbers = *speed, f"{row.outside:.2f}", f"{row.step:.2f}"
+        seed, rate, number = row.scenario
+        table.add_row(row.kind, ends, f"{seed}:{rate:g}:{number}", str(row.count), *numbers)
+    return table
+
+
+def replay_fault(sweep: FaultSweep, arguments: argparse.Namespace, console: Console) -> int:
+    """Print what happens in one scenario, and record it."""
+    again = sweep.replay(*arguments.scenario)
+    fastest = abs(again.log.qd).max(axis=0)
+    console.print(f"{again.kind}, from {again.begins:.3f} s to {again.ends:.3f} s", soft_wrap=True)
+    for at, words in again.events:
+        console.print(f"{at:8.3f} s  {words}", soft_wrap=True, highlight=False)
+    planned = abs(again.log.qd_d).max(axis=0)
+    for name, speed, wanted in zip(again.log.joint_names, fastest, planned, strict=True):
+        console.print(f"{name}: {speed:.3f} at most, {wanted:.3f} planned", soft_wrap=True)
+    if arguments.json:
+        speeds = dict(zip(again.log.joint_names, fastest.tolist(), strict=True))
+        print_json({"kind": again.kind, "events": again.events, "speeds": speeds})
+    if arguments.record is not None:
+        from robot_dynamics.recordings.simulated_runs import write_runs  # noqa: PLC0415  # mcap
+
+        dynamics = Dynamics(sweep.robot)
+        model = Model(dynamics, ideal_gains(dynamics, DEFAULT_BANDWIDTH), sweep.friction)
+        text = text_of_robot(arguments.robot)
+        still = lock_positions(arguments.lock)
+        write_runs(arguments.record, text, model, again.motion, [again.log], still)
+        console.print(f"recording: {arguments.record}", soft_wrap=True)
+    return 0
+
+
+def controller_values(path: str) -> dict[str, Any]:
+    """Return the parameters of the controller in a parameter file, by their flat names.
+
+    They are those of `controller_node`, or of the only node of the file, and those of all nodes.
+    """
+    wanted = "controller_node: {ros__parameters: {...}}"
+    tree = read_yaml(path, ArgumentError, wanted)
+    found: dict[str, dict[str, Any]] = {}
+
+    def collect(name: str, part: object) -> None:
+        if not isinstance(part, dict):
+            return
+        for key, value in part.items():
+            if key == "ros__parameters" and isinstance(value, dict):
+                found.setdefault(name.rpartition("/")[2], {}).update(flat(value))
+            else:
+                collect(str(key), value)
+
+    collect("", tree)
+    common, own = found.pop("**", {}), found.pop("controller_node", None)
+    if own is None and len(found) == 1:
+        (own,) = found.values()
+    if own is None:
+        raise ArgumentError(f"--config {path}: no parameters of a controller; write {wanted}")
+    return {**common, **own}
+
+
+def flat(tree: Mapping[Any, Any], before: str = "") -> dict[str, Any]:
+    """Return nested parameters by their names with dots."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{before}{key}"
+        found |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return found

@@ -135,3 +135,17 @@ def fastest_mode(kd: Array, roots: Array) -> float:
         roots: L of M^-1 = L L^T in many poses, shape (N, n, n).
     """
     return float(np.linalg.eigvalsh(np.swapaxes(roots, 1, 2) @ (kd[:, None] * roots)).max())
+
+
+def largest_mode(kd: Array, inverse: Array) -> Any:
+    """Return a bound of the largest eigenvalue of M^-1 Kd, 1/s, of numbers or symbols.
+
+    It exceeds the eigenvalue at most by the fourth root of n.
+
+    Args:
+        kd: Velocity gains, shape (n,).
+        inverse: M^-1 in one pose, shape (n, n).
+    """
+    root = np.sqrt(kd)
+    similar = root[:, None] * inverse * root
+    return np.sqrt(np.sqrt(np.sum((similar @ similar) ** 2)))

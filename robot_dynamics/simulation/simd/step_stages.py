@@ -73,6 +73,14 @@ class StepLanes:
         key = f"{key_of(self.step, robot)}/simd/{self.laws}"
         return NativeLoop(self.sizes, lambda: fused(self.items(), self.sizes, self.blocks), key)
 
+    def place(self, field: str) -> tuple[str, slice]:
+        """Return the array that holds a field of the state, and its entries there."""
+        part = self.step.state.slices[field]
+        for name, block in self.blocks.items():
+            if block.start <= part.start and part.stop <= block.stop:
+                return name, slice(part.start - block.start, part.stop - block.start)
+        raise KeyError(field)
+
     def set_state(self, loop: NativeLoop, memory: Array, states: Array) -> None:
         """Write the states of all SIMD lanes, shape (N, size), or one for all, shape (size,)."""
         for name, block in self.blocks.items():

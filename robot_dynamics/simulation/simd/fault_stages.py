@@ -1,0 +1,255 @@
+"""Faults of states, references and brakes around the step of the controller, in SIMD lanes.
+
+A cycle measures the arm, lets the fault change what arrives, runs the step, and moves the arm by
+its commands. Every batch member has its own scenario: a motion, and one fault at some time of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, rounded
+from robot_dynamics.compiler.native.loop.loop_steps import Recall, Record, Remember, Repeat, When
+from robot_dynamics.control.logic import both, chosen, either, equal, finite, less, negated
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.simulation.simd.plant_stages import PlantStages
+from robot_dynamics.simulation.simd.stage import Item, Stage
+from robot_dynamics.simulation.simd.step_stages import ARRIVED, StepLanes
+
+KINDS = {
+    "none": "no fault",
+    "gap": "no state comes",
+    "missing joint": "the states of one joint are not finite",
+    "late": "states come late, with the stamps of their measurement",
+    "position glitch": "one position is wrong in one state",
+    "velocity glitch": "one velocity is wrong in one state",
+    "frozen joint": "the states of one joint do not change",
+    "two publishers": "states of another pose come in between, ten a second",
+    "bursts": "states come in bursts",
+    "reference lost": "no reference comes",
+    "reference jumps": "the reference of one joint jumps",
+    "two references": "two references come by turns",
+    "brakes": "brakes close, and open again",
+}
+"""Kinds of faults, and what happens."""
+
+BURST_S, OTHER_S = 0.03, 0.1
+"""Period of the bursts, and of the states of another publisher, s."""
+
+LARGEST_JUMP = 0.5
+"""Largest jump of a reference, rad or m."""
+
+CLOSED = 1e6
+"""Friction of closed brakes, N m or N."""
+
+OPEN_BRAKES, MEASURED = "open_brakes", ("seen_q", "seen_qd")
+
+MOST_SUBSTEPS = 1000
+"""Most steps of the plant in a cycle."""
+
+RESULTS = ("peak", "sharpest", "outside", "sound")
+"""Arrays of results: largest speeds after the fault, largest changes of effort in a cycle, largest
+distances outside the span of the motion, and 1 where every number stayed finite."""
+
+
+class FaultStages:
+    """A cycle of the loop with faults.
+
+    The arrays of a scenario are to be filled before: `PER_JOINT` and `SINGLE`.
+
+    Args:
+        step: The step.
+        plant: The arm, with dry friction.
+
+    Attributes:
+        sizes: Number of entries of every array.
+        status: Array that holds the fields of `SUPERVISION`.
+    """
+
+    PER_JOINT = ("start", "way", "elsewhere", "here", OPEN_BRAKES)
+    SINGLE = ("rate", "kind", "begins", "ends", "size", "later", "motion_begins", "lasts",
+              "substeps")  # fmt: skip
+
+    def __init__(self, step: StepLanes, plant: PlantStages) -> None:
+        self._step, self._plant, n = step, plant, plant.n
+        of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:3], "frozen_q", "frozen_qd")
+        single = (*self.SINGLE, "cycle", "taken", "behind", "comes", "turn", "commanding", "left")
+        self.sizes = {
+            **step.sizes,
+            **plant.sizes,
+            **dict.fromkeys(of_joints, n),
+            **dict.fromkeys((*single, "sound"), 1),
+        }
+        self.status = step.place("status")[0]
+        self.kept = (*RESULTS, self.status)
+
+    def items(self) -> tuple[Item, ...]:
+        """Return the stages and steps of one cycle, to be fused; see `fused`."""
+        late = Recall("states", "behind", MEASURED)
+        moves = (*self._plant.steps("semi_implicit_euler"), self._count())
+        return (
+            Record(("q", "qd", "tau", self.status)),
+            Remember("states", ("q", "qd")),
+            self._measure(),
+            When("behind", (late,)),
+            self._arrive(),
+            *self._step.items(),
+            self._act(),
+            Repeat(MOST_SUBSTEPS, "left", moves),
+            self._watch(),
+        )
+
+    def _measure(self) -> Stage:
+        """Tell how many cycles ago the state was measured that comes, if one does."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            fault, k, rate = _Fault(x), x["cycle"][0], x["rate"][0]
+            turn = _turn(k, maximum(rounded(BURST_S * rate), 1.0))
+            delay = chosen(fault.of("late"), x["later"][0], 0.0)
+            delay = chosen(fault.of("bursts"), turn, delay)
+            taken = x["taken"][0]
+            measured = maximum(k - delay, taken)
+            new = both(less(taken, measured), negated(fault.of("gap")))
+            return {
+                "behind": np.array([k - measured]),
+                "comes": np.array([new]),
+                "taken": np.array([chosen(new, measured, taken)]),
+                "seen_q": 1.0 * x["q"],
+                "seen_qd": 1.0 * x["qd"],
+            }
+
+        reads = (*_FAULT, "later", "taken", "q", "qd")
+        return Stage("measure", function, reads, ("behind", "comes", "taken", *MEASURED))
+
+    def _arrive(self) -> Stage:
+        """Write the state and the reference that come."""
+        slices = self._step.step.arrived.slices
+
+        def function(**x: Array) -> dict[str, Any]:
+            fault, now, rate = _Fault(x), x["cycle"][0] / x["rate"][0], x["rate"][0]
+            arrived = np.array(x[ARRIVED], dtype=object)
+
+            def put(comes: Any, values: dict[str, Any]) -> None:
+                for name, value in values.items():
+                    arrived[slices[name]] = chosen(comes, np.ravel(value), arrived[slices[name]])
+
+            q, qd = self._wrong(x, fault, rate)
+            comes = both(x["comes"][0], negated(fault.of("missing joint")))
+            stamp = (x["cycle"][0] - x["behind"][0]) / rate
+            state = {"state_q": q, "state_qd": qd, "state_came": now, "state_stamp": stamp}
+            put(1.0, {"now": now, "state_new": comes})
+            put(comes, {**state, "state_delay": now - stamp})
+            stamp = arrived[slices["state_stamp"]][0]
+            self._refer(x, fault, now, stamp, put)
+            return {ARRIVED: arrived, "frozen_q": q, "frozen_qd": qd}
+
+        scenario = ("here", "size", "elsewhere", "frozen_q", "frozen_qd", *_MOTION)
+        reads = (ARRIVED, *_FAULT, *scenario, *MEASURED, "behind", "comes")
+        return Stage("arrive_faulty", function, reads, (ARRIVED, "frozen_q", "frozen_qd"))
+
+    def _wrong(self, x: dict[str, Array], fault: _Fault, rate: Any) -> tuple[Array, Array]:
+        """Return the measured state as the fault changes it."""
+        here, size = x["here"], x["size"][0]
+        first = less(fault.now - x["begins"][0], 1.0 / rate)
+        slips = chosen(both(first, fault.of("position glitch")), size, 0.0)
+        spikes = chosen(both(first, fault.of("velocity glitch")), 10.0 * size, 0.0)
+        stands = fault.of("frozen joint") * here
+        q = chosen(stands, x["frozen_q"], x["seen_q"] + slips * here)
+        qd = chosen(stands, x["frozen_qd"], x["seen_qd"] + spikes * here)
+        turn = _turn(x["cycle"][0], maximum(rounded(OTHER_S * rate), 1.0))
+        other = both(fault.of("two publishers"), equal(turn, 0.0))
+        return chosen(other, x["elsewhere"], q), chosen(other, 0.0, qd)
+
+    def _refer(self, x: dict[str, Array], fault: _Fault, now: Any, stamp: Any, put: Any) -> None:
+        """Write the reference, and that of the time of the state."""
+        comes = negated(fault.of("reference lost"))
+        q, qd, qdd = _reference(x, now)
+        then_q, then_qd, _ = _reference(x, minimum(stamp, now))
+        jump = clip(x["size"][0], -LARGEST_JUMP, LARGEST_JUMP) * x["here"]
+        off = fault.of("reference jumps") * jump
+        turns = both(fault.of("two references"), equal(_turn(x["cycle"][0], 2.0), 0.0))
+        off = off + turns * (x["elsewhere"] - q)
+        then = np.array([then_q + off, then_qd])
+        given = {"came_reference": np.array([q + off, qd]), "came_before": then}
+        put(comes, {**given, "reference_came": now, "came_after": then, "came_qdd": qdd})
+
+    def _act(self) -> Stage:
+        """Give the command to the drives, which keep the last one where none comes."""
+        (tau_in, tau_at), (on_in, on_at) = (self._step.place(x) for x in ("tau", "commands"))
+
+        def function(**x: Array) -> dict[str, Any]:
+            commands = x[on_in][on_at][0]
+            new = chosen(commands, x[tau_in][tau_at], x["tau"])
+            sound = finite(new)
+            changes = both(commands, x["commanding"][0]) * abs(new - x["tau"])
+            return {
+                "tau": chosen(sound, new, 0.0),
+                "sound": np.array([both(x["sound"][0], sound)]),
+                "commanding": np.array([either(x["commanding"][0], commands)]),
+                "sharpest": maximum(x["sharpest"], changes),
+                "coulomb": chosen(_Fault(x).of("brakes"), CLOSED, x[OPEN_BRAKES]),
+                "left": 1.0 * x["substeps"],
+            }
+
+        writes = ("tau", "sound", "commanding", "sharpest", "coulomb", "left")
+        reads = dict.fromkeys((tau_in, on_in, *_FAULT, *writes[:4], OPEN_BRAKES, "substeps"))
+        return Stage("act", function, tuple(reads), writes)
+
+    @staticmethod
+    def _count() -> Stage:
+        """Count the steps of the plant."""
+        return Stage("count", lambda left: {"left": left - 1.0}, ("left",), ("left",))
+
+    def _watch(self) -> Stage:
+        """Keep what was worst, and pass to the next cycle."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            after = negated(less(x["cycle"][0] / x["rate"][0], x["begins"][0]))
+            ends = x["start"] + x["way"]
+            low, high = minimum(x["start"], ends), maximum(x["start"], ends)
+            away = maximum(low - x["q"], x["q"] - high)
+            return {
+                "peak": maximum(x["peak"], after * abs(x["qd"])),
+                "outside": maximum(x["outside"], after * away),
+                "sound": np.array([both(x["sound"][0], x["alive"][0])]),
+                "cycle": x["cycle"] + 1.0,
+            }
+
+        writes = ("peak", "outside", "sound", "cycle")
+        reads = ("rate", "begins", "start", "way", "q", "qd", "alive", *writes)
+        return Stage("watch", function, reads, writes)
+
+
+_FAULT = ("kind", "cycle", "rate", "begins", "ends")
+
+_MOTION = ("start", "way", "motion_begins", "lasts")
+
+
+class _Fault:
+    """The fault of a scenario in a cycle."""
+
+    def __init__(self, x: dict[str, Array]) -> None:
+        self.now = x["cycle"][0] / x["rate"][0]
+        self._during = both(negated(less(self.now, x["begins"][0])), less(self.now, x["ends"][0]))
+        self._kind = x["kind"][0]
+
+    def of(self, kind: str) -> Any:
+        """Return whether a fault of this kind acts."""
+        return both(self._during, equal(self._kind, float(list(KINDS).index(kind))))
+
+
+def _reference(x: dict[str, Array], now: Any) -> tuple[Array, Array, Array]:
+    """Return positions, velocities and accelerations of the motion, a quintic, at a time, s."""
+    lasts = x["lasts"][0]
+    s = clip((now - x["motion_begins"][0]) / lasts, 0.0, 1.0)
+    position = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
+    velocity = 30.0 * s * s * (1.0 - 2.0 * s + s * s) / lasts
+    acceleration = 60.0 * s * (1.0 - 3.0 * s + 2.0 * s * s) / (lasts * lasts)
+    return x["start"] + position * x["way"], velocity * x["way"], acceleration * x["way"]
+
+
+def _turn(cycle: Any, period: Any) -> Any:
+    """Return the number of a cycle in its period, both whole numbers."""
+    return cycle - period * rounded((cycle + 0.5) / period - 0.5)
