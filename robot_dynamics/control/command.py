@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.control.collision import FADE_S
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.guard import Flaw
-from robot_dynamics.control.laws import BY_JOINT, integrate_error
+from robot_dynamics.control.laws import BY_JOINT, FEEDFORWARD, integrated
 from robot_dynamics.control.limits import Limited, SoftLimits, limit_rate, saturate
 from robot_dynamics.control.logic import (
     NEVER,
@@ -38,6 +38,12 @@ CALM = 10.0
 
 MOVES = 0.01
 """Speed above which a disturbance may be friction, rad/s or m/s."""
+
+AT_REST_SPEED = 1e-3
+"""Desired speed up to which a joint is at rest, relative to the speed limit."""
+
+LEAK = 0.25
+"""Rate at which the lasting effort of feedback fades at rest, times `integral_time`."""
 
 SLOW_SHARE = 0.5
 """Speed below which friction fades on the way to rest, relative to the last one: dry friction stays
@@ -89,9 +95,16 @@ def command(x: Any) -> dict[str, Any]:
     integrates = both(x.has_feedback, closed, negated(equal(x.cause, Cause.OSCILLATION)))
     began = chosen(both(x.entered, x.starts_measured), none, x.integral)
     error = chosen(x.fresh, x.error, none)
-    integral = chosen(
-        integrates, integrate_error(began, error, IntegralGains(x.ki, x.i_clamp), x.dt, last), began
-    )
+    # Unknown friction and load: what feedback has to add for long. It fades at rest, where friction
+    # may hold any error, and a person may hold the arm
+    lacking = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time))
+    lasting = chosen(lacking, 1.0 / maximum(x.integral_time, 1e-9), 0.0)
+    tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
+    moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
+    grows = lasting * chosen(moves, x.asked - x.expected + pd, -LEAK * began)
+    most = minimum(x.i_clamp, chosen(lacking, MOST_SHARE * x.effort, x.i_clamp))
+    integral = integrated(began, x.dt * (x.ki * error + grows), most, last)
+    integral = chosen(integrates, integral, began)
     zones = SoftLimits(
         x.soft_lower, x.soft_upper, x.soft_velocity, x.soft_stiffness, x.soft_damping
     )
@@ -136,18 +149,6 @@ def command(x: Any) -> dict[str, Any]:
         "disturbance": _found_disturbance(x, chosen(acts, tau, last.tau)),
         "last_speed": chosen(x.fresh, x.qd, x.last_speed),
     }
-
-
-class IntegralGains(NamedTuple):
-    """Gains of the integral part.
-
-    Args:
-        ki: See `Gains`.
-        i_clamp: See `Gains`.
-    """
-
-    ki: Array
-    i_clamp: Array
 
 
 def _found_disturbance(x: Any, tau: Array) -> Any:

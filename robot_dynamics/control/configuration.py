@@ -401,7 +401,15 @@ class Configuration:
         )
 
 
-TIMES = ("fade", "settle", "join", "reference_timeout", "state_timeout", "blind_time")
+TIMES = (
+    "fade",
+    "integral_time",
+    "settle",
+    "join",
+    "reference_timeout",
+    "state_timeout",
+    "blind_time",
+)
 """Parameters that are settings of the same name."""
 
 

@@ -346,7 +346,15 @@ class Controller:
             "longest_cycle": settings.longest_cycle if settings.limits_rate else np.inf,
         }
         for name in (
-            *("fade", "settle", "stop", "join", "state_timeout", "reference_timeout"),
+            *(
+                "fade",
+                "integral_time",
+                "settle",
+                "stop",
+                "join",
+                "state_timeout",
+                "reference_timeout",
+            ),
             *("blind_time", "resume_by_itself"),
         ):
             numbers[name] = getattr(settings, name)

@@ -30,18 +30,6 @@ class InTaskSpace(Protocol):
         """Return efforts without gravity, shape (n,)."""
 
 
-class HasIntegral(Protocol):
-    """Gains with an integral part."""
-
-    @property
-    def ki(self) -> Array:
-        """See `Gains`."""
-
-    @property
-    def i_clamp(self) -> Array:
-        """See `Gains`."""
-
-
 class Reference(NamedTuple):
     """Desired motion: positions, velocities, and the efforts of the model, shape (n,) each.
 
@@ -162,28 +150,20 @@ def in_task_space(mode: str, model: Model, reference: Reference, measured: Measu
     return model.gravity(measured.q) + reference.task.effort(model, mode, measured)
 
 
-def integrate_error(
-    integral: Array, e: Array, gains: HasIntegral, dt: float, last: Limited | None = None
-) -> Array:
-    """Advance the integral part of a PID by one cycle.
+def integrated(integral: Array, step: Array, clamp: Array, last: Limited) -> Array:
+    """Return the integral part of a PID after a cycle, shape (n,), N m or N.
 
-    It is kept as an effort, so that a new ki causes no jump. A joint whose effort was cut stops
-    integrating in the direction of the cut; `gains.i_clamp` bounds every joint.
+    It is kept as an effort, so that other gains cause no jump. A joint whose effort was cut stops
+    integrating in the direction of the cut.
 
     Args:
         integral: Effort of the integral part so far, shape (n,), N m or N.
-        e: Position error, shape (n,).
-        gains: ki and i_clamp are used.
-        dt: Time since the last cycle, s.
-        last: The last command; by default nothing was cut.
-
-    Returns:
-        Effort of the integral part, shape (n,), N m or N.
+        step: What it grows by, shape (n,), N m or N.
+        clamp: Largest effort, shape (n,), N m or N.
+        last: The last command.
     """
-    step = gains.ki * e * dt
-    if last is not None:
-        step = select(0.0, last.cut * (step * last.tau), 0.0, step)
-    return np.asarray(clip(integral + step, -gains.i_clamp, gains.i_clamp))
+    step = select(0.0, last.cut * (step * last.tau), 0.0, step)
+    return np.asarray(clip(integral + step, -clamp, clamp))
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,9 @@ _TABLE = (
               "the default gains", "", 0.01, 10.0, fixed=BOTH, users=(NODES,)),
     Parameter("fade", "double", Settings.fade, "Time to fade to another mode or other gains", "s",
               0.0, 10.0),
+    Parameter("integral_time", "double", Settings.integral_time, "Time within which the feedback "
+              "of the mode feedforward becomes a lasting effort while a joint moves, against "
+              "friction and load that the model lacks", "s", 0.0, 100.0, "0 for never"),
     Parameter("settle", "double", Settings.settle, "Time to hold the measured position before "
               "following references, once states arrive and commands are received", "s", 0.0, 60.0,
               "longer than the brakes take to open"),

@@ -26,6 +26,8 @@ class Settings:
         mode: One of `ALL_MODES`.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         fade: Time to fade from one law or set of gains to another.
+        integral_time: Time within which the feedback of the mode `feedforward` becomes a lasting
+            effort while a joint moves: against friction and load that the model lacks; 0 for never.
         soft_limits: Springs at the ends of the joint ranges; by default none.
         tracking_limit: Position error that stops the arm, shape (n,), rad or m; infinite for none.
         state_timeout: Age at which measured states are stale.
@@ -51,6 +53,7 @@ class Settings:
     mode: str = "feedforward"
     effort_rate: Array | float = np.inf
     fade: float = 0.2
+    integral_time: float = 0.25
     soft_limits: SoftLimits | None = None
     tracking_limit: Array | float = np.inf
     state_timeout: float = 0.1
@@ -77,7 +80,7 @@ class Settings:
         for name in positive.split():
             if not np.all(np.asarray(getattr(self, name)) > 0.0):
                 raise ArgumentError(f"{name} is {getattr(self, name)}; give a positive number")
-        for name in ("fade", "settle", "stop", "join", "longest_cycle"):
+        for name in ("fade", "integral_time", "settle", "stop", "join", "longest_cycle"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ArgumentError(f"{name} is {getattr(self, name)} s; give zero or more")
 

@@ -114,6 +114,7 @@ SETTINGS: Mapping[str, Field] = {
     "kp": Field(VECTOR, "position gains, N m/rad or N/m"),
     "kd": Field(VECTOR, "velocity gains, N m s/rad or N s/m"),
     "ki": Field(VECTOR, "integral gains, N m/(rad s) or N/(m s)"),
+    "integral_time": Field(SCALAR, "time within which feedback becomes a lasting effort, s"),
     "i_clamp": Field(VECTOR, "largest efforts of the integral part, N m or N", np.inf),
     "soft_lower": Field(VECTOR, "where the soft zones begin, rad or m", -np.inf),
     "soft_upper": Field(VECTOR, "where the soft zones begin, rad or m", np.inf),

@@ -43,6 +43,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     bandwidth: float = listed("bandwidth")
     damping_ratio: float = listed("damping_ratio")
     fade: float = listed("fade")
+    integral_time: float = listed("integral_time")
     state_timeout: float = listed("state_timeout")
     velocity_filter: float = listed("velocity_filter")
     reference_timeout: float = listed("reference_timeout")

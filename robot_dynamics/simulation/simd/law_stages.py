@@ -173,8 +173,9 @@ class LawStages:
         self._number = COUPLED if coupled else number
         self.numbers = law_parameters(controller)
         self.constant = constants_of(controller, structure)
-        integrates = self._mode.feedback and not self.constant[f"{LAW}ki"].all()
-        self.integrates = integrates
+        lasting = ("ki", "integral_time")
+        never = all(self.constant[f"{LAW}{name}"].all() for name in lasting)
+        self.integrates = self._mode.feedback and not never
         n, hand = self.n, HAND_SIZE if structure.hand else 0
         remembers = controller.model.friction is not None and controller.model.friction.remembers
         self._hand = slice(4 * n + 2, 4 * n + 2 + hand)
