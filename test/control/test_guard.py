@@ -41,6 +41,28 @@ class Faulty(Bench):
         return np.max(speeds, axis=0)
 
 
+@settings(max_examples=8)
+@given(st.integers(0, 1), st.floats(0.0, 6.0).map(lambda x: 10.0**x), st.sampled_from([-1.0, 1.0]))
+def test_one_wrong_velocity_of_an_arm_at_rest_is_forgotten_at_once(model, joint, size, sign):
+    bench = Faulty(model, Settings()).run(READY + 0.2)
+
+    def change(k, q, qd):
+        return q, qd + (k == 5) * sign * size * (np.arange(2) == joint)
+
+    bench.fail(0.2, change)
+    assert set(bench.statuses[-150:]) == {Status.TRACKING}
+    assert bench.controller.field("trust")[0] == 1.0
+
+
+@pytest.mark.parametrize("silent", [0.06, 0.09, 0.15, 0.3])
+def test_an_arm_that_rejoins_a_motion_overtakes_it_by_a_tenth_of_its_speed_limit(model, silent):
+    bench = moving(model, reference_timeout=0.03)
+    bench.run(silent, references=False)
+    speeds = bench.fail(2.0, lambda k, q, qd: (q, qd))
+    assert (speeds < SAFE).all()
+    assert bench.statuses[-1] in (Status.TRACKING, Status.RESUMED)
+
+
 def moving(model, **given):
     """A bench in the middle of its motion."""
     rate = default_effort_rates(model.dynamics.robot, 20.0, 1.0)
