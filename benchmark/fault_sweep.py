@@ -19,6 +19,8 @@ from benchmark.nodes.processes import ROOT
 from benchmark.progress import progress_bar, step
 from benchmark.table import replace_part
 from robot_dynamics import read_urdf
+from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
+from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.fault_sweep import ALLOWED, KINDS, RATES, FaultSweep, Row, rows
 
@@ -31,12 +33,25 @@ ARMS = ("ur5", "panda", "xarm7", "ur10", "z1", "kinova", "planar_2r")
 FINGERS = ("finger", "drive", "gripper")
 """Parts of the names of their joints, in lower case."""
 
+SLOWER, SHARES = ("ur5", "panda"), (1.0, 0.5, 0.25, 0.125)
+"""Arms with lower effort rates, and these relative to the default ones."""
 
-def swept(name: str, count: int, bar: Progress) -> tuple[dict[str, Row], float]:
-    """Return the results of an arm by kind of fault, and the time that they took, s."""
+
+def swept(name: str, count: int, bar: Progress, share: float = 1.0) -> tuple[dict[str, Row], float]:
+    """Return the results of an arm by kind of fault, and the time that they took, s.
+
+    Args:
+        name: Of the arm.
+        count: Number of scenarios.
+        bar: Shows progress.
+        share: Effort rates, relative to the default ones.
+    """
     robot = read_urdf(find_robot(name))
     fingers = [joint for joint in robot.joint_names if any(x in joint.lower() for x in FINGERS)]
-    sweep = FaultSweep(robot.with_locked(dict.fromkeys(fingers, 0.0)) if fingers else robot)
+    robot = robot.with_locked(dict.fromkeys(fingers, 0.0)) if fingers else robot
+    usual = default_effort_rates(robot, DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO)
+    rates = zip(robot.joint_names, share * usual, strict=True)
+    sweep = FaultSweep(robot, {f"limits.{joint}.effort_rate": rate for joint, rate in rates})
     outcomes, began = [], perf_counter()
     with step(bar, name, count) as advance:
         for outcome in sweep.batches(count, threads=os.cpu_count() or 1):
@@ -68,6 +83,26 @@ def table(found: dict[str, dict[str, Row]], count: int, seconds: float) -> list[
     return lines
 
 
+def table_of_rates(found: dict[str, dict[float, dict[str, Row]]], count: int) -> list[str]:
+    """Return the lines of the table of effort rates."""
+    lines = [
+        f"Measured on {processor()}: {count} scenarios of each cell, as above. Each gives the "
+        f"largest speed of all faults, and the share of scenarios beyond {ALLOWED:g}.",
+        "",
+        "| effort rate, relative to the default | " + " | ".join(found) + " |",
+        "| --- |" + " --- |" * len(found),
+    ]
+    for share in SHARES:
+        cells = []
+        for arm in found.values():
+            rows_of = list(arm[share].values())
+            beyond = sum(row.beyond * row.count for row in rows_of)
+            total = sum(row.count for row in rows_of)
+            cells.append(f"{max(row.worst for row in rows_of):.2f}, {beyond / total:.1%}")
+        lines.append(f"| {share:g} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def main() -> None:
     """Run the sweep and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -78,13 +113,18 @@ def main() -> None:
     console = Console()
     with progress_bar(console) as bar:
         found = {name: swept(name, options.count, bar) for name in options.arms}
+        fewer = max(options.count // 10, 1)
+        slower = {
+            name: {share: swept(name, fewer, bar, share)[0] for share in SHARES} for name in SLOWER
+        }
     rows_of = {name: rows for name, (rows, _) in found.items()}
     lines = table(rows_of, options.count, max(seconds for _, seconds in found.values()))
     before = options.out.read_text(encoding="utf-8") if options.out.is_file() else ""
-    if f"<!-- {MARK} -->" in before:
-        replace_part(options.out, MARK, lines)
-    else:
-        console.print("\n".join(lines))
+    for mark, part in ((MARK, lines), (f"{MARK}: effort rates", table_of_rates(slower, fewer))):
+        if f"<!-- {mark} -->" in before:
+            replace_part(options.out, mark, part)
+        else:
+            console.print("\n".join(part))
 
 
 if __name__ == "__main__":

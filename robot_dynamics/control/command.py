@@ -96,13 +96,15 @@ def command(x: Any) -> dict[str, Any]:
     began = chosen(both(x.entered, x.starts_measured), none, x.integral)
     error = chosen(x.fresh, x.error, none)
     # Unknown friction and load: what feedback has to add for long. It fades at rest, where friction
-    # may hold any error, and a person may hold the arm
-    lacking = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time))
-    lasting = chosen(lacking, 1.0 / maximum(x.integral_time, 1e-9), 0.0)
+    # may hold any error, and a person may hold the arm. A joint with an integral gain needs none
+    compensates = both(
+        equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), negated(less(0.0, x.ki))
+    )
+    share = chosen(compensates, 1.0 / maximum(x.integral_time, 1e-9), 0.0)
     tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
     moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
-    grows = lasting * chosen(moves, x.asked - x.expected + pd, -LEAK * began)
-    most = minimum(x.i_clamp, chosen(lacking, MOST_SHARE * x.effort, x.i_clamp))
+    grows = share * chosen(moves, x.asked - x.expected + pd, -LEAK * began)
+    most = minimum(x.i_clamp, chosen(compensates, _most_lasting(x), x.i_clamp))
     integral = integrated(began, x.dt * (x.ki * error + grows), most, last)
     integral = chosen(integrates, integral, began)
     zones = SoftLimits(
@@ -149,6 +151,14 @@ def command(x: Any) -> dict[str, Any]:
         "disturbance": _found_disturbance(x, chosen(acts, tau, last.tau)),
         "last_speed": chosen(x.fresh, x.qd, x.last_speed),
     }
+
+
+def _most_lasting(x: Any) -> Any:
+    """Return the largest lasting effort: no more than feedback adds at the near distance.
+
+    A light joint that comes free of friction would be thrown by more.
+    """
+    return minimum(MOST_SHARE * x.effort, x.bandwidth * x.bandwidth * x.own_inertia * x.nearest)
 
 
 def _found_disturbance(x: Any, tau: Array) -> Any:

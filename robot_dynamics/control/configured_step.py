@@ -19,7 +19,7 @@ from robot_dynamics.foundation.arrays import Array
 
 
 class ConfiguredStep:
-    """What the ros2_control controller runs for a robot, before it is compiled.
+    """The controller of ros2_control for a robot, before it is compiled.
 
     Args:
         defaults: The robot and its defaults.

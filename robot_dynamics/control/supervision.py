@@ -250,8 +250,8 @@ def supervise(x: Facts) -> dict[str, Any]:
     start = np.array([x.q, chosen(flees, none, x.qd), none])
     start = chosen(both(entered, goes_on), np.array([present[0], present[1], none]), start)
     went_on = both(x.has_feedback, negated(among(before, UNSEEING)), negated(x.fresh))
-    unseen = np.array([x.q + (x.age + x.late_by) * x.qd, x.qd, none])
-    start = chosen(predicts, chosen(went_on, present, unseen), start)
+    drifted = np.array([x.q + (x.age + x.late_by) * x.qd, x.qd, none])
+    start = chosen(predicts, chosen(went_on, present, drifted), start)
     start = chosen(blends, present, start)
     start = chosen(lags, np.array([x.q + usual, x.qd, none]), start)
     # The motion to rest is one that the arm can make, also from a wrong state
