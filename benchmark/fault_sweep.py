@@ -33,11 +33,22 @@ ARMS = ("ur5", "panda", "xarm7", "ur10", "z1", "kinova", "planar_2r")
 FINGERS = ("finger", "drive", "gripper")
 """Parts of the names of their joints, in lower case."""
 
-SLOWER, SHARES = ("ur5", "panda"), (1.0, 0.5, 0.25, 0.125)
-"""Arms with lower effort rates, and these relative to the default ones."""
+VARIED = ("ur5", "panda")
+"""Arms of the second table."""
+
+VARIANTS: dict[str, dict[str, float]] = {
+    "none": {},
+    "velocities with a noise of 0.005 rad/s": {"noise": 0.005},
+    "half the default effort rates": {"share": 0.5},
+    "a quarter of them": {"share": 0.25},
+    "an eighth of them": {"share": 0.125},
+}
+"""Changes in the second table."""
 
 
-def swept(name: str, count: int, bar: Progress, share: float = 1.0) -> tuple[dict[str, Row], float]:
+def swept(
+    name: str, count: int, bar: Progress, share: float = 1.0, noise: float = 0.0
+) -> tuple[dict[str, Row], float]:
     """Return the results of an arm by kind of fault, and the time that they took, s.
 
     Args:
@@ -45,13 +56,16 @@ def swept(name: str, count: int, bar: Progress, share: float = 1.0) -> tuple[dic
         count: Number of scenarios.
         bar: Shows progress.
         share: Effort rates, relative to the default ones.
+        noise: Standard deviation of the measured velocities, rad/s.
     """
     robot = read_urdf(find_robot(name))
     fingers = [joint for joint in robot.joint_names if any(x in joint.lower() for x in FINGERS)]
     robot = robot.with_locked(dict.fromkeys(fingers, 0.0)) if fingers else robot
     usual = default_effort_rates(robot, DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO)
     rates = zip(robot.joint_names, share * usual, strict=True)
-    sweep = FaultSweep(robot, {f"limits.{joint}.effort_rate": rate for joint, rate in rates})
+    sweep = FaultSweep(
+        robot, {f"limits.{joint}.effort_rate": rate for joint, rate in rates}, noise=noise
+    )
     outcomes, began = [], perf_counter()
     with step(bar, name, count) as advance:
         for outcome in sweep.batches(count, threads=os.cpu_count() or 1):
@@ -83,23 +97,23 @@ def table(found: dict[str, dict[str, Row]], count: int, seconds: float) -> list[
     return lines
 
 
-def table_of_rates(found: dict[str, dict[float, dict[str, Row]]], count: int) -> list[str]:
-    """Return the lines of the table of effort rates."""
+def table_of_variants(found: dict[str, dict[str, dict[str, Row]]], count: int) -> list[str]:
+    """Return the lines of the second table."""
     lines = [
         f"Measured on {processor()}: {count} scenarios of each cell, as above. Each gives the "
         f"largest speed of all faults, and the share of scenarios beyond {ALLOWED:g}.",
         "",
-        "| effort rate, relative to the default | " + " | ".join(found) + " |",
+        "| change | " + " | ".join(found) + " |",
         "| --- |" + " --- |" * len(found),
     ]
-    for share in SHARES:
+    for change in VARIANTS:
         cells = []
         for arm in found.values():
-            rows_of = list(arm[share].values())
+            rows_of = list(arm[change].values())
             beyond = sum(row.beyond * row.count for row in rows_of)
             total = sum(row.count for row in rows_of)
             cells.append(f"{max(row.worst for row in rows_of):.2f}, {beyond / total:.1%}")
-        lines.append(f"| {share:g} | " + " | ".join(cells) + " |")
+        lines.append(f"| {change} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -114,13 +128,14 @@ def main() -> None:
     with progress_bar(console) as bar:
         found = {name: swept(name, options.count, bar) for name in options.arms}
         fewer = max(options.count // 10, 1)
-        slower = {
-            name: {share: swept(name, fewer, bar, share)[0] for share in SHARES} for name in SLOWER
+        varied = {
+            name: {change: swept(name, fewer, bar, **how)[0] for change, how in VARIANTS.items()}
+            for name in VARIED
         }
     rows_of = {name: rows for name, (rows, _) in found.items()}
     lines = table(rows_of, options.count, max(seconds for _, seconds in found.values()))
     before = options.out.read_text(encoding="utf-8") if options.out.is_file() else ""
-    for mark, part in ((MARK, lines), (f"{MARK}: effort rates", table_of_rates(slower, fewer))):
+    for mark, part in ((MARK, lines), (f"{MARK}: changes", table_of_variants(varied, fewer))):
         if f"<!-- {mark} -->" in before:
             replace_part(options.out, mark, part)
         else:

@@ -133,6 +133,7 @@ class FaultSweep:
         robot: The robot; its URDF is what the controller knows.
         values: Parameters of the controller other than the default ones, by the names that ROS 2
             gives them.
+        noise: Standard deviation of the measured velocities, rad/s or m/s.
 
     Attributes:
         arrays: Number of entries of every array.
@@ -143,8 +144,10 @@ class FaultSweep:
         BackendError: If there is no usable llvmlite.
     """
 
-    def __init__(self, robot: Robot, values: Mapping[str, Any] | None = None) -> None:
-        self.robot, values = robot, dict(values or {})
+    def __init__(
+        self, robot: Robot, values: Mapping[str, Any] | None = None, *, noise: float = 0.0
+    ) -> None:
+        self.robot, self.noise, values = robot, noise, dict(values or {})
         self.friction = Friction.of(robot)
         bandwidth = float(values.pop("bandwidth", DEFAULT_BANDWIDTH))
         frame = values.pop("payload.frame", "") or None
@@ -316,6 +319,8 @@ class Scenarios:
             "ends": begins + lasts,
             "size": sign * 10.0 ** self._uniform(-1.5, 3.0),
             "later": np.round(rate * 10.0 ** self._uniform(-2.3, -0.5)),
+            "deviation": np.full((BATCH, 1), sweep.noise),
+            "key": self._rng.integers(0, 2**63, (BATCH, 1)).view(np.float64),
         }
 
     def _uniform(self, low: float, high: float, size: int = 1) -> Array:

@@ -72,6 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SEED:RATE:NUMBER",
         help="one scenario of --faults, as its table names it",
     )
+    parser.add_argument(
+        "--noise",
+        type=positive,
+        default=0.0,
+        help="standard deviation of the measured velocities of --faults, rad/s or m/s (default: 0)",
+    )
     add_lock(parser, "joints that stand still, of --faults")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write --scenario to a .mcap")
     parser.add_argument("--config", metavar="FILE", help="parameter file of the nodes")
@@ -203,7 +209,7 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     try:
         with stages() as progress:
             progress("compiling", 0.0)
-            sweep = FaultSweep(robot, values)
+            sweep = FaultSweep(robot, values, noise=arguments.noise)
             if sweep.unused:
                 console.print(f"not swept: {', '.join(sweep.unused)}", soft_wrap=True)
             if arguments.scenario is not None:

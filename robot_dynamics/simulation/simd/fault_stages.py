@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, rounded
-from robot_dynamics.compiler.native.loop.loop_steps import Recall, Record, Remember, Repeat, When
+from robot_dynamics.compiler.native.loop.loop_steps import (
+    Normals,
+    Recall,
+    Record,
+    Remember,
+    Repeat,
+    When,
+)
 from robot_dynamics.control.logic import both, chosen, either, equal, finite, less, negated
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
@@ -70,12 +77,12 @@ class FaultStages:
 
     PER_JOINT = ("start", "way", "elsewhere", "here", OPEN_BRAKES)
     SINGLE = ("rate", "kind", "begins", "ends", "size", "later", "motion_begins", "lasts",
-              "substeps")  # fmt: skip
+              "substeps", "deviation", "key")  # fmt: skip
 
     def __init__(self, step: StepLanes, plant: PlantStages) -> None:
         self._step, self._plant, n = step, plant, plant.n
-        of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:3], "frozen_q", "frozen_qd")
-        single = (*self.SINGLE, "cycle", "taken", "behind", "comes", "turn", "commanding", "left")
+        of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:3], "frozen_q", "frozen_qd", "noise")
+        single = (*self.SINGLE, "cycle", "taken", "behind", "comes", "commanding", "left")
         self.sizes = {
             **step.sizes,
             **plant.sizes,
@@ -94,6 +101,7 @@ class FaultStages:
             Remember("states", ("q", "qd")),
             self._measure(),
             When("behind", (late,)),
+            When("deviation", (Normals("noise", "key", "cycle"),)),
             self._arrive(),
             *self._step.items(),
             self._act(),
@@ -146,7 +154,8 @@ class FaultStages:
             return {ARRIVED: arrived, "frozen_q": q, "frozen_qd": qd}
 
         scenario = ("here", "size", "elsewhere", "frozen_q", "frozen_qd", *_MOTION)
-        reads = (ARRIVED, *_FAULT, *scenario, *MEASURED, "behind", "comes")
+        noisy = (*MEASURED, "noise", "deviation")
+        reads = (ARRIVED, *_FAULT, *scenario, *noisy, "behind", "comes")
         return Stage("arrive_faulty", function, reads, (ARRIVED, "frozen_q", "frozen_qd"))
 
     def _wrong(self, x: dict[str, Array], fault: _Fault, rate: Any) -> tuple[Array, Array]:
@@ -157,7 +166,8 @@ class FaultStages:
         spikes = chosen(both(first, fault.of("velocity glitch")), 10.0 * size, 0.0)
         stands = fault.of("frozen joint") * here
         q = chosen(stands, x["frozen_q"], x["seen_q"] + slips * here)
-        qd = chosen(stands, x["frozen_qd"], x["seen_qd"] + spikes * here)
+        measured = x["seen_qd"] + x["deviation"][0] * x["noise"]
+        qd = chosen(stands, x["frozen_qd"], measured + spikes * here)
         turn = _turn(x["cycle"][0], maximum(rounded(OTHER_S * rate), 1.0))
         other = both(fault.of("two publishers"), equal(turn, 0.0))
         return chosen(other, x["elsewhere"], q), chosen(other, 0.0, qd)
