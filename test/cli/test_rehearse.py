@@ -68,13 +68,17 @@ def test_a_file_that_cannot_be_used_is_one_line_before_any_node_starts(
     assert said.count("\n") == 1
 
 
-def test_random_faults_leave_an_arm_within_its_bounds(capsys):
-    assert main(["rehearse", "planar_2r", "--faults", "256", "--rate", "500", "--json"]) == 0
+@pytest.mark.parametrize("robot", ["planar_2r", "ur5"])
+def test_random_faults_leave_an_arm_within_its_bounds(robot, capsys):
+    assert main(["rehearse", robot, "--faults", "1024", "--json"]) == 0
     rows = {row["kind"]: row for row in json.loads(capsys.readouterr().out)["faults"]}
-    assert sum(row["count"] for row in rows.values()) >= 256
+    assert sum(row["count"] for row in rows.values()) >= 1024
     assert all(row["finite"] and row["step"] <= 1.0 + 1e-6 for row in rows.values())
-    for kind in ("none", "position glitch", "two publishers", "two references", "reference jumps"):
-        assert rows[kind]["worst"] < 0.1, kind  # of the speed limit, beyond the planned speed
+    # Nothing tells a frozen sensor, or a brake that soon opens again, from a joint that sticks
+    for kind in rows.keys() - {"frozen joint", "brakes"}:
+        # Of the speed limit, beyond the planned speed. A late state leaves little feedback against
+        # friction, and light joints of a UR5 then reach 0.12
+        assert rows[kind]["worst"] < 0.15, kind
 
 
 def test_a_scenario_is_repeated_alone_as_it_was_among_others_and_recorded(capsys, tmp_path):
