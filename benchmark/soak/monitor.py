@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.soak.sent_trajectory import SentTrajectory
 from benchmark.soak.soak_report import SoakReport
+from robot_dynamics.nodes.ros.cdr import deserialized
 from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.loop_statistics import Input
 from robot_dynamics.nodes.runtime.loop_topics import LoopCallbackGroup, LoopSubscriber
+
+
+def _refuse(error: Exception) -> None:
+    raise error
 
 
 class Monitor:
@@ -53,7 +60,7 @@ class Monitor:
         self.position: np.ndarray | None = None
         group, deep = LoopCallbackGroup(), QoSProfile(depth=500)
         subscriptions = [
-            node.create_subscription(kind, topic, callback, deep, callback_group=group)
+            node.create_subscription(kind, topic, callback, deep, callback_group=group, raw=True)
             for kind, topic, callback in (
                 (JointState, "reference", self._on_reference),
                 (JointState, "joint_states", self._on_state),
@@ -61,7 +68,11 @@ class Monitor:
             )
         ]
         self._loop = Loop(node.context)
-        subscribers = [LoopSubscriber(subscription) for subscription in subscriptions]
+        subscribers = []
+        for subscription in subscriptions:
+            topic, kind = subscription.topic_name, subscription.msg_type
+            read = partial(deserialized, topic, kind=kind)
+            subscribers.append(LoopSubscriber(subscription, read, _refuse, Input(topic)))
         self._loop.add("monitor", 50.0, lambda: None, inputs=subscribers)
         self._thread = threading.Thread(target=self._loop.run, daemon=True)
         self._thread.start()

@@ -10,7 +10,7 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.control.collision import FADE_S
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.guard import Flaw
-from robot_dynamics.control.laws import BY_JOINT, FEEDFORWARD, integrated
+from robot_dynamics.control.laws import BY_JOINT, COUPLED, FEEDFORWARD, integrated
 from robot_dynamics.control.limits import Limited, SoftLimits, limit_rate, saturate
 from robot_dynamics.control.logic import (
     NEVER,
@@ -42,7 +42,12 @@ MOVES = 0.01
 AT_REST_SPEED = 1e-3
 """Desired speed up to which a joint is at rest, relative to the speed limit."""
 
-LEAK = 0.25
+SLOW_LEAD_S = 0.02
+"""Lead kd/kp of feedback, s, to which the time within which it becomes a lasting effort is in the
+ratio of kd/kp to this. At 20 rad/s that is 0.5 s, and costs 3 degrees of phase where the loop gain
+passes 1. A slower loop is that of slow and late states, which leave it less margin."""
+
+LEAK = 0.5
 """Rate at which the lasting effort of feedback fades at rest, times `integral_time`."""
 
 SLOW_SHARE = 0.5
@@ -90,6 +95,7 @@ def command(x: Any) -> dict[str, Any]:
     asked = chosen(both(equal(x.status, Status.BLIND), x.lets_go_blind), none, asked)
     asked = chosen(ends, x.end_tau, asked)
 
+    changed = less(0.5, abs(x.settings_edition - x.edition))
     by_joint = both(among(x.law, BY_JOINT), closed)
     pd = by_joint * x.trust * (x.kp * x.error + x.kd * x.error_rate)
     integrates = both(x.has_feedback, closed, negated(equal(x.cause, Cause.OSCILLATION)))
@@ -97,13 +103,15 @@ def command(x: Any) -> dict[str, Any]:
     error = chosen(x.fresh, x.error, none)
     # Unknown friction and load: what feedback has to add for long. It fades at rest, where friction
     # may hold any error, and a person may hold the arm. A joint with an integral gain needs none
-    compensates = both(
-        equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), negated(less(0.0, x.ki))
-    )
-    share = chosen(compensates, 1.0 / maximum(x.integral_time, 1e-9), 0.0)
+    alone = negated(less(0.0, x.ki))
+    compensates = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), alone)
     tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
     moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
-    grows = share * chosen(moves, x.asked - x.expected + pd, -LEAK * began)
+    rises = (x.asked - x.expected + pd) / _integral_time(x)
+    fades = -LEAK * began / maximum(x.integral_time, 1e-9)
+    # Another model, mode or load lacks something else
+    began = chosen(both(alone, changed), none, began)
+    grows = chosen(compensates, chosen(moves, rises, fades), 0.0)
     most = minimum(x.i_clamp, chosen(compensates, _most_lasting(x), x.i_clamp))
     integral = integrated(began, x.dt * (x.ki * error + grows), most, last)
     integral = chosen(integrates, integral, began)
@@ -115,7 +123,6 @@ def command(x: Any) -> dict[str, Any]:
     bridged = both(x.has_feedback, closed) * (1.0 - x.trust) * _disturbance(x)
     wanted = asked + pd + bridged + integrates * x.trust * integral + soft
 
-    changed = less(0.5, abs(x.settings_edition - x.edition))
     ends_now = both(ends, negated(x.was_ending))
     renew = either(starts, changed, x.entered, x.shakes, ends_now)
     began_at = chosen(renew, x.now, x.fade_began)
@@ -151,6 +158,13 @@ def command(x: Any) -> dict[str, Any]:
         "disturbance": _found_disturbance(x, chosen(acts, tau, last.tau)),
         "last_speed": chosen(x.fresh, x.qd, x.last_speed),
     }
+
+
+def _integral_time(x: Any) -> Any:
+    """Return the time within which feedback becomes a lasting effort, s: longer if it is slow."""
+    by_joint = x.kd / maximum(x.kp, 1e-9)
+    lead = chosen(equal(x.law, COUPLED), 2.0 / maximum(x.bandwidth, 1e-9), by_joint)
+    return maximum(lead * lead / SLOW_LEAD_S, x.integral_time)
 
 
 def _most_lasting(x: Any) -> Any:

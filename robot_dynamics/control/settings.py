@@ -53,7 +53,7 @@ class Settings:
     mode: str = "feedforward"
     effort_rate: Array | float = np.inf
     fade: float = 0.2
-    integral_time: float = 0.25
+    integral_time: float = 0.5
     soft_limits: SoftLimits | None = None
     tracking_limit: Array | float = np.inf
     state_timeout: float = 0.1
