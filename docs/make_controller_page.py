@@ -29,7 +29,11 @@ STAGES = {
         "reference; findings of the watches",
         "cause, status, law, and where a motion begins",
     ),
-    "foresee": ("step.py", "state; reference", "efforts at rest; inertias; accelerations by efforts"),
+    "foresee": (
+        "step.py",
+        "state; reference",
+        "efforts at rest; inertias; accelerations by efforts",
+    ),
     "target": ("targets.py", "targets that came; status", "target of the end effector"),
     "begin": ("motion.py", "start; joint ranges", "transition to the reference or to rest"),
     "move": ("motion.py", "transition; reference", "desired state, and its errors"),
