@@ -162,7 +162,8 @@ def command(x: Any) -> dict[str, Any]:
 
 def _integral_time(x: Any) -> Any:
     """Return the time within which feedback becomes a lasting effort, s: longer if it is slow."""
-    by_joint = x.kd / maximum(x.kp, 1e-9)
+    # Gains that fit slow states may leave a joint little damping
+    by_joint = maximum(x.kd / maximum(x.kp, 1e-9), 2.0 * x.own_inertia / maximum(x.kd, 1e-9))
     lead = chosen(equal(x.law, COUPLED), 2.0 / maximum(x.bandwidth, 1e-9), by_joint)
     return maximum(lead * lead / SLOW_LEAD_S, x.integral_time)
 
