@@ -42,13 +42,10 @@ MOVES = 0.01
 AT_REST_SPEED = 1e-3
 """Desired speed up to which a joint is at rest, relative to the speed limit."""
 
-SLOW_LEAD_S = 0.02
-"""Lead kd/kp of feedback, s, to which the time within which it becomes a lasting effort is in the
-ratio of kd/kp to this. At 20 rad/s that is 0.5 s, and costs 3 degrees of phase where the loop gain
-passes 1. A slower loop is that of slow and late states, which leave it less margin."""
-
-LEAK = 0.5
-"""Rate at which the lasting effort of feedback fades at rest, times `integral_time`."""
+LONGEST_LEAD_S = 0.17
+"""Lead kd/kp of feedback, s, from which it becomes no lasting effort: that of slow and late states,
+which leave no margin for it. At 20 rad/s the lead is 0.1 s, and the lasting effort costs 3 degrees
+of phase where the loop gain passes 1."""
 
 SLOW_SHARE = 0.5
 """Speed below which friction fades on the way to rest, relative to the last one: dry friction stays
@@ -101,17 +98,16 @@ def command(x: Any) -> dict[str, Any]:
     integrates = both(x.has_feedback, closed, negated(equal(x.cause, Cause.OSCILLATION)))
     began = chosen(both(x.entered, x.starts_measured), none, x.integral)
     error = chosen(x.fresh, x.error, none)
-    # Unknown friction and load: what feedback has to add for long. It fades at rest, where friction
+    # Unknown friction and load: what feedback has to add for long. It stays at rest, where friction
     # may hold any error, and a person may hold the arm. A joint with an integral gain needs none
     alone = negated(less(0.0, x.ki))
     compensates = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), alone)
     tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
     moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
-    rises = (x.asked - x.expected + pd) / _integral_time(x)
-    fades = -LEAK * began / maximum(x.integral_time, 1e-9)
+    rises = _is_quick(x) * (x.asked - x.expected + pd) / maximum(x.integral_time, 1e-9)
     # Another model, mode or load lacks something else
     began = chosen(both(alone, changed), none, began)
-    grows = chosen(compensates, chosen(moves, rises, fades), 0.0)
+    grows = both(compensates, moves) * rises
     most = minimum(x.i_clamp, chosen(compensates, _most_lasting(x), x.i_clamp))
     integral = integrated(began, x.dt * (x.ki * error + grows), most, last)
     integral = chosen(integrates, integral, began)
@@ -160,12 +156,12 @@ def command(x: Any) -> dict[str, Any]:
     }
 
 
-def _integral_time(x: Any) -> Any:
-    """Return the time within which feedback becomes a lasting effort, s: longer if it is slow."""
+def _is_quick(x: Any) -> Any:
+    """Return 1 for joints whose feedback has the margin to become a lasting effort."""
     # Gains that fit slow states may leave a joint little damping
     by_joint = maximum(x.kd / maximum(x.kp, 1e-9), 2.0 * x.own_inertia / maximum(x.kd, 1e-9))
     lead = chosen(equal(x.law, COUPLED), 2.0 / maximum(x.bandwidth, 1e-9), by_joint)
-    return maximum(lead * lead / SLOW_LEAD_S, x.integral_time)
+    return less(lead, LONGEST_LEAD_S)
 
 
 def _most_lasting(x: Any) -> Any:

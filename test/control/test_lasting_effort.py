@@ -39,7 +39,7 @@ def test_it_is_at_most_a_tenth_of_the_effort_limit(model):
         assert (np.abs(bench.controller.field("integral")) <= 0.1 * LIMITS + 1e-9).all()
 
 
-def test_at_rest_it_fades_and_nobody_who_holds_the_arm_raises_it(model):
+def test_at_rest_it_stays_and_nobody_who_holds_the_arm_raises_it(model):
     bench = Bench(replace(model, friction=None), Settings(), friction=UNKNOWN).run(READY)
     bench.move(0.9, 0.1, seconds=2.0)
     bench.run(2.3)
@@ -49,8 +49,8 @@ def test_at_rest_it_fades_and_nobody_who_holds_the_arm_raises_it(model):
     for _ in range(2000):
         bench.plant.reset(there)
         bench.run(STEP)
-    # By e each second, but for the moment in which the arm finds itself elsewhere
-    assert (np.abs(bench.controller.field("integral")) < 2.0 * np.exp(-2.0) * raised).all()
+    # Within what is left of the motion at its very end
+    assert (np.abs(bench.controller.field("integral")) < 1.05 * raised).all()
 
 
 def test_an_exact_model_needs_none(model):
