@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.control.configuration import Configuration, Defaults
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.parameters import OF_SETTINGS
+from robot_dynamics.control.parameters import OF_SETTINGS, Parameter
 from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.task_space import CONSISTENT
@@ -98,24 +98,30 @@ def parameter_vector(
         first, _, rest = name.partition(".")
         joint, _, last = rest.rpartition(".")
         of_joint = f"{first}.{last}"
-        if name == "rate":
-            views["rate"][:] = value
-        elif name in OF_SETTINGS and not OF_SETTINGS[name].per_joint:
-            views[name][:] = _allowed(name, OF_SETTINGS[name], value)
+        if name in OF_SETTINGS and not OF_SETTINGS[name].per_joint:
+            views[name][:] = allowed(name, OF_SETTINGS[name], value)
         elif of_joint in OF_SETTINGS and OF_SETTINGS[of_joint].per_joint:
             if joint not in joint_names:
                 known = ", ".join(joint_names)
                 raise ArgumentError(f"{name}: no joint '{joint}'; the joints are {known}")
             i = list(joint_names).index(joint)
-            views[of_joint][i] = _allowed(name, OF_SETTINGS[of_joint], value)
+            views[of_joint][i] = allowed(name, OF_SETTINGS[of_joint], value)
         else:
             others.append(name)
     return vector, others
 
 
-def _allowed(name: str, parameter: Any, value: Any) -> Any:
+def allowed(name: str, parameter: Parameter, value: Any) -> Array:
+    """Return a value as numbers, of any shape.
+
+    Raises:
+        ArgumentError: If the parameter may not have it.
+    """
+    given = tuple(value) if isinstance(value, list) else value
+    entries = given if isinstance(given, tuple) else (given,)
     try:
-        given = tuple(value) if isinstance(value, list) else value
+        if parameter.words and not all(isinstance(x, (str, bool)) for x in entries):
+            raise TypeError
         numbers = np.asarray(parameter.number(given), dtype=np.float64)
     except (TypeError, ValueError):
         words = ", ".join(parameter.words)

@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Friction, Settings
 from robot_dynamics.control.configuration import Defaults
-from robot_dynamics.control.configured_step import ConfiguredStep, parameter_vector
+from robot_dynamics.control.configured_step import ConfiguredStep, allowed, parameter_vector
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.laws import (
     COUPLED,
@@ -26,6 +26,7 @@ from robot_dynamics.control.laws import (
 )
 from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.control.parameters import PARAMETERS
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import key_of
 from robot_dynamics.dynamics.compiled_robot import robot_digest
@@ -35,7 +36,13 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.simulation.simd.compiled_loop import plant_parameters
-from robot_dynamics.simulation.simd.fault_stages import KINDS, OPEN_BRAKES, RESULTS, FaultStages
+from robot_dynamics.simulation.simd.fault_stages import (
+    KINDS,
+    MOST_SUBSTEPS,
+    OPEN_BRAKES,
+    RESULTS,
+    FaultStages,
+)
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import fused
 from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
@@ -149,21 +156,23 @@ class FaultSweep:
     ) -> None:
         self.robot, self.noise, values = robot, noise, dict(values or {})
         self.friction = Friction.of(robot)
-        bandwidth = float(values.pop("bandwidth", DEFAULT_BANDWIDTH))
+        given = values.pop("bandwidth", DEFAULT_BANDWIDTH)
+        bandwidth = float(allowed("bandwidth", PARAMETERS["bandwidth"], given))
         frame = values.pop("payload.frame", "") or None
         if frame is None and any(name.startswith("payload.") for name in values):
             frame = robot.tips[0]
-        given = Dynamics(robot), frame, None, None, self.friction, np.zeros(robot.dof), bandwidth
-        self._configured = ConfiguredStep(Defaults(*given))
+        driven = self.friction, np.zeros(robot.dof), bandwidth
+        self._configured = ConfiguredStep(Defaults(Dynamics(robot), frame, None, None, *driven))
         layout = self._configured.configuration.parameters
         self._parameters, self.unused = parameter_vector(layout, robot.joint_names, values)
         step = self._configured.step
         mode = values.get("mode", Settings.mode)
-        if mode in IN_TASK_SPACE:
+        law = LAWS.index(mode)
+        if law in IN_TASK_SPACE:
             raise ArgumentError(
                 f"mode: {mode} controls the hand; faults are for modes of the joints"
             )
-        laws = {LAWS.index(mode), FEEDFORWARD, COUPLED, GRAVITY_LAW}
+        laws = {law, FEEDFORWARD, COUPLED, GRAVITY_LAW}
         self._step = StepLanes(step, sorted(laws))
         self.inertias = SymbolicInertias(robot)
         self._stages = stages = FaultStages(self._step, PlantStages(self.inertias))
@@ -296,6 +305,8 @@ class Scenarios:
         self.rate, self._n, self._names = rate, robot.dof, robot.joint_names
         n = robot.dof
         substeps = max(1, round(1.0 / rate / STEP_S))
+        if substeps > MOST_SUBSTEPS:
+            raise ArgumentError(f"rate is {rate:g} Hz; give 1 Hz or more")
         arm = plant_parameters(
             sweep.inertias, sweep.friction, stops=False, step=1.0 / rate / substeps
         )

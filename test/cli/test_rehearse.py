@@ -124,6 +124,11 @@ def test_parameters_of_a_file_change_what_the_sweep_finds(capsys, tmp_path):
         (["--faults", "5", "--config", "{folder}/none.yaml"], "none.yaml: cannot be read"),
         (["--faults", "5", "--config", "{folder}/no_node.yaml"], "no parameters of a controller"),
         (["--faults", "5", "--config", "{folder}/mode.yaml"], "mode: fast is not allowed"),
+        (["--faults", "5", "--config", "{folder}/number.yaml"], "mode: 5 is not allowed"),
+        (["--faults", "5", "--config", "{folder}/hand.yaml"], "controls the hand"),
+        (["--faults", "5", "--config", "{folder}/rate.yaml"], "rate holds 'fast'; give a number"),
+        (["--faults", "5", "--config", "{folder}/slow.yaml"], "rate is 0.1 Hz"),
+        (["--faults", "5", "--config", "{folder}/bandwidth.yaml"], "bandwidth: wide"),
         (["--faults", "5", "--config", "{folder}/joint.yaml"], "no joint 'elbow'"),
         (["--faults", "5", "--config", "{folder}/gain.yaml"], "unstable at this update rate"),
     ],
@@ -134,6 +139,11 @@ def test_a_rehearsal_that_cannot_be_is_refused_in_one_line(words, line, capsys, 
     )
     for name, text in {
         "mode": "mode: fast",
+        "number": "mode: 5",
+        "hand": "mode: cartesian_impedance",
+        "rate": "rate: fast",
+        "slow": "rate: 0.1",
+        "bandwidth": "bandwidth: wide",
         "joint": "gains.elbow.p: 5.0",
         "gain": "gains: {joint_1: {d: 1.0e+6}}",
     }.items():

@@ -42,7 +42,7 @@ from robot_dynamics.control import Model
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.foundation.user_files import read_yaml
+from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
                 return replay_fault(sweep, arguments, console)
             rates: Sequence[float] = RATES
             if given := arguments.rate or own_rate:
-                rates = (float(given),)
+                rates = (number("rate", given, ArgumentError),)
             outcomes, done, threads = [], 0, os.cpu_count() or 1
             for outcome in sweep.batches(arguments.faults, arguments.seed, rates, threads=threads):
                 outcomes.append(outcome)
