@@ -24,6 +24,7 @@ from robot_dynamics.control.logic import (
     negated,
 )
 from robot_dynamics.control.status import UNSEEING, Cause, Status
+from robot_dynamics.control.supervision import AT_REST_SPEED
 from robot_dynamics.control.transitions import rise
 from robot_dynamics.foundation.arrays import Array
 
@@ -38,9 +39,6 @@ CALM = 10.0
 
 MOVES = 0.01
 """Speed above which a disturbance may be friction, rad/s or m/s."""
-
-AT_REST_SPEED = 1e-3
-"""Desired speed up to which a joint is at rest, relative to the speed limit."""
 
 LONGEST_LEAD_S = 0.17
 """Lead kd/kp of feedback, s, from which it becomes no lasting effort: that of slow and late states,

@@ -162,7 +162,8 @@ class FaultSweep:
         if frame is None and any(name.startswith("payload.") for name in values):
             frame = robot.tips[0]
         driven = self.friction, np.zeros(robot.dof), bandwidth
-        self._configured = ConfiguredStep(Defaults(Dynamics(robot), frame, None, None, *driven))
+        self.dynamics = Dynamics(robot)
+        self._configured = ConfiguredStep(Defaults(self.dynamics, frame, None, None, *driven))
         layout = self._configured.configuration.parameters
         self._parameters, self.unused = parameter_vector(layout, robot.joint_names, values)
         step = self._configured.step
@@ -255,9 +256,10 @@ class FaultSweep:
         rows = state[:, columns]
         found = []
         for k in np.flatnonzero(np.diff(rows[:, 0], prepend=np.nan)):
-            status, cause, i, value, limit = rows[k].tolist()
-            words = Status(round(status)).words
-            if Status(round(status)) is Status.STOPPED:
+            number, cause, i, value, limit = rows[k].tolist()
+            status = Status(round(number))
+            words = status.words
+            if status is Status.STOPPED:
                 sentence = SENTENCES[tuple(Cause)[round(cause)]]
                 words = f"stopped: {sentence.words(self.robot, round(i), abs(value), limit)}"
             found.append((float(t[max(k - 1, 0)]), words))
@@ -315,7 +317,7 @@ class Scenarios:
         self.arrays = {name: np.tile(arm[name], (BATCH, 1)) for name in arm.keys() & sweep.arrays}
         self.arrays["body"] *= 1.0 + self._uniform(-MASS_ERROR, MASS_ERROR)
         self.arrays[OPEN_BRAKES] = arm["coulomb"] + known * self._uniform(0.0, FRICTION, n)
-        self._plan_motions(robot)
+        self._plan_motions(sweep)
         kinds = self._rng.integers(0, len(KINDS), (BATCH, 1))
         joint = self._rng.integers(0, n, (BATCH, 1))
         begins = BEGIN_S + self.arrays["lasts"] * self._uniform(0.02, 0.98)
@@ -337,7 +339,8 @@ class Scenarios:
     def _uniform(self, low: float, high: float, size: int = 1) -> Array:
         return self._rng.uniform(low, high, (BATCH, size))
 
-    def _plan_motions(self, robot: Robot) -> None:
+    def _plan_motions(self, sweep: FaultSweep) -> None:
+        robot = sweep.robot
         lower = np.maximum(robot.limits.lower, -np.pi)
         upper = np.minimum(robot.limits.upper, np.pi)
         fastest = velocity_limits(robot)
@@ -350,7 +353,7 @@ class Scenarios:
         needed = (15.0 / 8.0 * abs(way) / speed).max(axis=1, keepdims=True)
         lasts = np.clip(needed, SHORTEST_MOTION_S, LONGEST_MOTION_S)
         way = way / np.maximum(needed / lasts, 1.0)
-        lasts = _within_efforts(robot, start, way, lasts)
+        lasts = _within_efforts(sweep.dynamics, start, way, lasts)
         self.planned = 15.0 / 8.0 * abs(way) / lasts
         self.arrays |= {
             "q": start,
@@ -366,15 +369,12 @@ class Scenarios:
         start, way, (lasts,) = (self.arrays[x][number] for x in ("start", "way", "lasts"))
         moving = way[:, None] * REST_TO_REST.coef / lasts ** np.arange(6)
         moving[:, 0] = start
-        waiting = np.zeros_like(moving)
-        waiting[:, 0] = start
-        breaks = np.array([0.0, BEGIN_S, BEGIN_S + lasts])
-        return Trajectory(self._names, breaks, np.stack([waiting, moving]))
+        return Trajectory(self._names, np.array([BEGIN_S, BEGIN_S + lasts]), moving[None])
 
 
-def _within_efforts(robot: Robot, start: Array, way: Array, lasts: Array) -> Array:
+def _within_efforts(dynamics: Dynamics, start: Array, way: Array, lasts: Array) -> Array:
     """Return durations for which no motion takes more than `LARGEST_EFFORT`, up to the longest."""
-    dynamics, limit = Dynamics(robot), LARGEST_EFFORT * effort_limits(robot)
+    limit = LARGEST_EFFORT * effort_limits(dynamics.robot)
     while True:
         excessive = np.zeros(len(start), dtype=bool)
         for u in np.linspace(0.0, 1.0, 17):

@@ -40,7 +40,6 @@ from robot_dynamics.cli.recordings import add_lock, lock_positions, locked
 from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control import Model
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
-from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -274,8 +273,8 @@ def replay_fault(sweep: FaultSweep, arguments: argparse.Namespace, console: Cons
     if arguments.record is not None:
         from robot_dynamics.recordings.simulated_runs import write_runs  # noqa: PLC0415  # mcap
 
-        dynamics = Dynamics(sweep.robot)
-        model = Model(dynamics, ideal_gains(dynamics, DEFAULT_BANDWIDTH), sweep.friction)
+        gains = ideal_gains(sweep.dynamics, DEFAULT_BANDWIDTH)
+        model = Model(sweep.dynamics, gains, sweep.friction)
         text = text_of_robot(arguments.robot)
         still = lock_positions(arguments.lock)
         write_runs(arguments.record, text, model, again.motion, [again.log], still)
