@@ -7,7 +7,7 @@ filled in, and configure the same settings again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ from robot_dynamics.control.task_configuration import HandConfiguration
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import UPPER, Inertia
-from robot_dynamics.trajectory.motions import middle_pose, sample_poses
+from robot_dynamics.trajectory.motions import middle_pose
 
 UNLIMITED = LARGEST
 """Limit that no robot reaches, in SI units; the equations have no infinite constants."""
@@ -108,24 +108,14 @@ class Defaults:
     def models(self) -> dict[float, Model]:
         """Return models with the default feedback, by update rate in Hz.
 
-        An effort acts at the latest a cycle after its state. Where feedback joint by joint is less
-        than desired, the mode feedforward uses the mass matrix if wrong masses move the arm less
-        then.
+        An effort acts at the latest a cycle after its state.
         """
-        dynamics, bandwidth = self.dynamics, self.bandwidth
-        wanted = ideal_gains(dynamics, bandwidth)
-        base, tuner = Model(dynamics, wanted, bandwidth=bandwidth), Tuner(dynamics)
-        poses, allowed = sample_poses(dynamics.robot), default_tracking_errors(dynamics.robot)
-        weight = dynamics.gravity(poses)
-        falling = np.linalg.solve(dynamics.mass_matrix(poses), weight[..., None])[..., 0]
-        models = {}
-        for rate in RATES:
-            model = tuner.model(base, wanted, bandwidth, Sampling(1.0 / rate, 1.0 / rate))
-            by_joint = np.linalg.norm(weight / (model.gains.kp * allowed))
-            by_matrix = np.linalg.norm(falling / (model.bandwidth**2 * allowed))
-            coupled = model.coupled and bool(by_matrix <= by_joint)
-            models[rate] = replace(model, coupled=coupled)
-        return models
+        wanted = ideal_gains(self.dynamics, self.bandwidth)
+        base, tuner = Model(self.dynamics, wanted, bandwidth=self.bandwidth), Tuner(self.dynamics)
+        return {
+            rate: tuner.model(base, wanted, self.bandwidth, Sampling(1.0 / rate, 1.0 / rate))
+            for rate in RATES
+        }
 
 
 class Configuration:

@@ -14,6 +14,7 @@ from robot_dynamics.control.gains import (
     Gains,
     ideal_gains,
 )
+from robot_dynamics.control.limits import default_tracking_errors
 from robot_dynamics.control.sampling.stability import (
     GAIN_MARGIN,
     HALVINGS,
@@ -136,7 +137,11 @@ class Tuner:
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self._inverses = np.linalg.inv(dynamics.mass_matrix(sample_poses(dynamics.robot)))
+        poses = sample_poses(dynamics.robot)
+        self._inverses = np.linalg.inv(dynamics.mass_matrix(poses))
+        self._weight = dynamics.gravity(poses)
+        self._falling = np.einsum("kij,kj->ki", self._inverses, self._weight)
+        self._allowed = default_tracking_errors(dynamics.robot)
 
     def gains(self, wanted: Gains, sampling: Sampling) -> Gains:
         """Return the desired gains, reduced as far as the stability limit requires.
@@ -168,17 +173,28 @@ class Tuner:
         return low
 
     def model(self, base: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
-        """Return the model with feedback that fits: by the mass matrix where `wanted` does not."""
+        """Return the model with feedback that fits.
+
+        Where feedback joint by joint is less than `wanted`, the mode feedforward uses the mass
+        matrix if wrong masses move the arm less then.
+        """
         gains = self.gains(wanted, sampling)
         kept = bool((_alike(gains.kd, wanted.kd) & _alike(gains.kp, wanted.kp)).all())
+        bandwidth = self.bandwidth(bandwidth, base.damping_ratio, sampling)
         return replace(
             base,
             gains=wanted if kept else gains,
-            bandwidth=self.bandwidth(bandwidth, base.damping_ratio, sampling),
-            coupled=not kept,
+            bandwidth=bandwidth,
+            coupled=not kept and self._is_stiffer_by_matrix(gains, bandwidth),
             fastest=self.bandwidth(np.inf, base.damping_ratio, sampling),
             delay=sampling.delay,
         )
+
+    def _is_stiffer_by_matrix(self, gains: Gains, bandwidth: float) -> bool:
+        """Return whether wrong masses move the arm less under feedback by the mass matrix."""
+        by_joint = np.divide(self._weight, gains.kp * self._allowed)
+        by_matrix = self._falling / (bandwidth**2 * self._allowed)
+        return bool(np.linalg.norm(by_matrix) <= np.linalg.norm(by_joint))
 
 
 def gains_for(
