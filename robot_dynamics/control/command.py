@@ -52,10 +52,12 @@ whole down to rest."""
 COMMAND = {
     "tau": Field(VECTOR, "commanded efforts, N m or N"),
     "position": Field(VECTOR, "commanded positions, measured ones without feedback, rad or m"),
+    "velocity": Field(VECTOR, "commanded velocities, zero without feedback, rad/s or m/s"),
+    "total": Field(VECTOR, "commanded efforts and those of the drives' own feedback, N m or N"),
     "cut": Field(VECTOR, "1 where the effort limit cut the effort"),
     "integral": Field(VECTOR, "efforts of the integral part, N m or N"),
     "gap": Field(VECTOR, "effort before the last fade minus the one that the fade leads to"),
-    "proportional": Field(VECTOR, "efforts of the feedback joint by joint, N m or N"),
+    "proportional": Field(VECTOR, "efforts of the own feedback joint by joint, N m or N"),
     "soft": Field(VECTOR, "efforts of the soft limits, N m or N"),
     "fade_began": Field(SCALAR, "time at which the last fade began, s", NEVER),
     "commands": Field(SCALAR, "1 if the efforts are to be commanded"),
@@ -92,7 +94,13 @@ def command(x: Any) -> dict[str, Any]:
 
     changed = less(0.5, abs(x.settings_edition - x.edition))
     by_joint = both(among(x.law, BY_JOINT), closed)
-    pd = by_joint * x.trust * (x.kp * x.error + x.kd * x.error_rate)
+    drives = less(0.5, x.drive_feedback)
+    feedback = x.kp * x.error + x.kd * x.error_rate
+    pd = chosen(drives, 0.0, by_joint * x.trust) * feedback
+    velocity = chosen(x.has_feedback, x.desired[1], none)
+    # Drives without a commanded velocity damp the motion itself
+    undamping = chosen(both(drives, negated(x.drive_velocity)), x.kd * velocity, none)
+    by_drives = chosen(x.has_feedback, feedback, -x.kd * x.qd) - undamping
     integrates = both(x.has_feedback, closed, negated(equal(x.cause, Cause.OSCILLATION)))
     began = chosen(both(x.entered, x.starts_measured), none, x.integral)
     error = chosen(x.fresh, x.error, none)
@@ -102,12 +110,14 @@ def command(x: Any) -> dict[str, Any]:
     compensates = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), alone)
     tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
     moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
-    rises = _is_quick(x) * (x.asked - x.expected + pd) / maximum(x.integral_time, 1e-9)
+    lasting = x.asked - x.expected + by_joint * x.trust * feedback
+    rises = _is_quick(x) * lasting / maximum(x.integral_time, 1e-9)
     # Another model, mode or load lacks something else
     began = chosen(both(alone, changed), none, began)
     grows = both(compensates, moves) * rises
     most = minimum(x.i_clamp, chosen(compensates, _most_lasting(x), x.i_clamp))
-    integral = integrated(began, x.dt * (x.ki * error + grows), most, last)
+    whole = Limited(chosen(starts, first, x.total), x.cut)
+    integral = integrated(began, x.dt * (x.ki * error + grows), most, whole)
     integral = chosen(integrates, integral, began)
     zones = SoftLimits(
         x.soft_lower, x.soft_upper, x.soft_velocity, x.soft_stiffness, x.soft_damping
@@ -115,7 +125,7 @@ def command(x: Any) -> dict[str, Any]:
     soft = closed * zones.effort(x.q, x.qd)
     # What feedback added is kept while it fades, as far as the model does not explain it
     bridged = both(x.has_feedback, closed) * (1.0 - x.trust) * _disturbance(x)
-    wanted = asked + pd + bridged + integrates * x.trust * integral + soft
+    wanted = asked + pd + undamping + bridged + integrates * x.trust * integral + soft
 
     ends_now = both(ends, negated(x.was_ending))
     renew = either(starts, changed, x.entered, x.shakes, ends_now)
@@ -136,10 +146,16 @@ def command(x: Any) -> dict[str, Any]:
     tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest).tau, x.effort)
 
     acts = either(sound, both(lost, x.seen))
-    position = chosen(x.has_feedback, x.desired[0] + x.lead * x.desired[1], x.q)
+    tau = chosen(acts, tau, last.tau)
+    total = tau + chosen(drives, by_drives, none)
+    cut = chosen(drives, saturate(total, x.effort).cut, cut)
+    lead = chosen(drives, 0.0, x.lead)
+    position = chosen(x.has_feedback, x.desired[0] + lead * x.desired[1], x.q)
     return {
-        "tau": chosen(acts, tau, last.tau),
+        "tau": tau,
         "position": clip(position, x.lower, x.upper),
+        "velocity": velocity,
+        "total": total,
         "cut": chosen(acts, cut, x.cut),
         "integral": chosen(sound, integral, x.integral),
         "gap": chosen(sound, gap, x.gap),
@@ -149,7 +165,7 @@ def command(x: Any) -> dict[str, Any]:
         "commands": both(x.seen, negated(among(x.status, (Status.WAITING, Status.SILENT)))),
         "edition": chosen(x.seen, x.settings_edition, x.edition),
         "was_ending": ends,
-        "disturbance": _found_disturbance(x, chosen(acts, tau, last.tau)),
+        "disturbance": _found_disturbance(x, tau - undamping),
         "last_speed": chosen(x.fresh, x.qd, x.last_speed),
     }
 

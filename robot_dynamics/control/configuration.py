@@ -23,7 +23,7 @@ from robot_dynamics.control.gains import (
     largest_position_gain,
 )
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.laws import IN_TASK_SPACE
+from robot_dynamics.control.laws import IN_TASK_SPACE, WITH_DRIVES
 from robot_dynamics.control.limits import (
     NEAR,
     default_effort_rates,
@@ -49,6 +49,8 @@ from robot_dynamics.control.refusals import REFUSAL, Refusal
 from robot_dynamics.control.sampling.stability import limit_of_a_late_cycle
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.settings import (
+    DRIVE,
+    FEEDBACK,
     GRAVITY,
     ON_REFERENCE_TIMEOUT,
     ON_STATE_TIMEOUT,
@@ -60,6 +62,13 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import UPPER, Inertia
 from robot_dynamics.trajectory.motions import middle_pose
+
+FACTS = {
+    "rate": Field(SCALAR, "update rate, Hz", np.nan),
+    "takes_position": Field(SCALAR, "1 if the hardware takes positions", np.nan),
+    "takes_velocity": Field(SCALAR, "1 if it takes velocities", np.nan),
+}
+"""What a controller knows of its hardware, before the parameters."""
 
 UNLIMITED = LARGEST
 """Limit that no robot reaches, in SI units; the equations have no infinite constants."""
@@ -133,7 +142,7 @@ class Configuration:
     def __init__(self, defaults: Defaults, settings: Layout) -> None:
         robot = defaults.dynamics.robot
         self.n, self.settings = robot.dof, settings
-        named = {"rate": Field(SCALAR, "update rate, Hz", np.nan)} | {
+        named = FACTS | {
             name: Field(one.shape, one.description, np.nan) for name, one in OF_SETTINGS.items()
         }
         self.parameters, self.refusal = Layout(named, self.n), Layout(REFUSAL, self.n)
@@ -189,6 +198,8 @@ class Configuration:
         payload = self._of.payload or Inertia.zero()
         numbers |= {
             "rate": rate,
+            "takes_position": 0.0,
+            "takes_velocity": 0.0,
             "gravity": np.asarray(robot.gravity),
             "payload.mass": payload.mass,
             "payload.com": payload.com if payload.mass else np.zeros(3),
@@ -265,13 +276,17 @@ class Configuration:
         }
 
     def _gains(self, x: Any, rate: Any) -> dict[str, Any]:
-        models = self._models
+        models, drives = self._models, _closes_drives(x)
         return {
-            "kp": getattr(x, "gains.p"),
-            "kd": getattr(x, "gains.d"),
+            "drive_feedback": drives,
+            "drive_velocity": x.takes_velocity,
+            "kp": chosen(drives, getattr(x, "drive.kp"), getattr(x, "gains.p")),
+            "kd": chosen(drives, getattr(x, "drive.kd"), getattr(x, "gains.d")),
             "ki": getattr(x, "gains.i"),
             "i_clamp": zero_as_none(getattr(x, "gains.i_clamp_max")),
-            "coupled": both(self._couples(rate), negated(any_of(self._own_gains(x, rate)))),
+            "coupled": both(
+                self._couples(rate), negated(either(drives, any_of(self._own_gains(x, rate))))
+            ),
             "bandwidth": self._by_rate(rate, {r: m.bandwidth for r, m in models.items()}),
             "damping_ratio": DEFAULT_DAMPING_RATIO,
         }
@@ -336,6 +351,7 @@ class Configuration:
             for i in range(self.n):
                 refuse(f"{quantity}_beyond_urdf", less(limits[i], asked[i]), asked[i], limits[i], i)
         self._refuse_gains(x, rate, refuse)
+        self._refuse_drives(x, refuse)
         self._refuse_load(x, body, refuse)
         self._hand.refuse(x, among(x.mode, IN_TASK_SPACE), refuse)
         return refuse.found
@@ -363,6 +379,14 @@ class Configuration:
             }
             for name, gain in (("i", i[k]), ("p", p[k]), ("d", d[k])):
                 refuse(f"unstable_{name}", both(judged, unstable[name]), gain, most[name], k)
+
+    def _refuse_drives(self, x: Any, refuse: Any) -> None:
+        """Refuse feedback by drives without what it needs."""
+        drives, kp = _closes_drives(x), getattr(x, "drive.kp")
+        refuse("no_drive_position", both(drives, negated(x.takes_position)), 0.0, 0.0)
+        for k in range(self.n):
+            refuse("no_drive_gain", both(drives, negated(less(0.0, kp[k]))), kp[k], 0.0, k)
+        refuse("mode_with_drives", both(drives, negated(among(x.mode, WITH_DRIVES))), x.mode, 0.0)
 
     def _refuse_load(self, x: Any, body: dict[str, Any], refuse: Any) -> None:
         """Refuse gravity that is on no planet, and a physically impossible payload."""
@@ -401,6 +425,11 @@ TIMES = (
     "blind_time",
 )
 """Parameters that are settings of the same name."""
+
+
+def _closes_drives(x: Any) -> Any:
+    """Return whether the drives close the loop."""
+    return equal(x.feedback, FEEDBACK.index(DRIVE))
 
 
 def finite(values: Array) -> Array:

@@ -89,7 +89,7 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
             "rate": rate,
             "qd": x.qd,
             "direction": x.remembers * x.observed_direction,
-            "tau": x.tau,
+            "tau": x.total,
             "state": chosen(afresh, 0.0 * x.observer, x.observer),
             "scalars": np.array([dt, x.contact_gain, afresh]),
             "settings": np.array(rows),

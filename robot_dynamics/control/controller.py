@@ -34,7 +34,7 @@ from robot_dynamics.control.logic import NEVER
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.reference_history import ReferenceSegment
 from robot_dynamics.control.rest import holding_effort
-from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
+from robot_dynamics.control.settings import DRIVE, GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step import EVENTS, Step
 from robot_dynamics.control.step_kernels import Run, StepKernels
@@ -276,7 +276,7 @@ class Controller:
         gains = model.gains
         values["kp"][:], values["kd"][:] = gains.kp, gains.kd
         values["ki"][:], values["i_clamp"][:] = gains.ki, gains.i_clamp
-        values["coupled"][0] = model.coupled
+        values["coupled"][0] = model.coupled and self._settings.feedback != DRIVE
         for row, name in enumerate(FrictionRows._fields):
             values["friction"][row] = getattr(friction, name)
         values["rotor"][:] = 0.0 if model.rotor_inertia is None else model.rotor_inertia
@@ -343,6 +343,8 @@ class Controller:
             "settings_edition": self._edition,
             "floats_on_timeout": settings.on_reference_timeout == GRAVITY,
             "lets_go_blind": settings.on_state_timeout == ZERO_EFFORT,
+            "drive_feedback": settings.feedback == DRIVE,
+            "drive_velocity": settings.drive_velocity,
             "longest_cycle": settings.longest_cycle if settings.limits_rate else np.inf,
         }
         for name in (

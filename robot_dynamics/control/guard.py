@@ -217,9 +217,9 @@ def _trust(x: Any, age: Any, late_by: Any) -> Any:
     """Return the share of the feedback that acts."""
     grace = TRUSTED_SHARE * x.state_timeout
     u = clip((age - grace) / (x.state_timeout - grace), 0.0, 1.0)
-    # Feedback by the mass matrix and critically damped, and joint by joint
-    by_matrix = both(x.coupled, equal(x.mode, FEEDFORWARD))
-    crossing = maximum(chosen(by_matrix, 0.0, x.fastest_mode), 2.0 * x.bandwidth)
+    # Feedback by the mass matrix and critically damped, and joint by joint; drives have no delay
+    slow = either(both(x.coupled, equal(x.mode, FEEDFORWARD)), x.drive_feedback)
+    crossing = maximum(chosen(slow, 0.0, x.fastest_mode), 2.0 * x.bandwidth)
     prompt = PROMPT / maximum(crossing, 1e-9)
     share = minimum(prompt / maximum(age + late_by, 1e-9), 1.0)
     return share * (1.0 - u * u * (3.0 - 2.0 * u))

@@ -249,6 +249,13 @@ BY_JOINT = tuple(
 )
 """Numbers of the laws with PD joint by joint."""
 
+WITH_DRIVES = tuple(
+    i
+    for i, name in enumerate(LAWS)
+    if name in MODES and (MODES[name].by_joint or not MODES[name].feedback)
+)
+"""Numbers of the modes in which drives may close the loop: others have feedback of their own."""
+
 IN_TASK_SPACE = tuple(i for i, name in enumerate(LAWS) if name in TASK_MODES)
 """Numbers of the laws in task space."""
 

@@ -193,6 +193,8 @@ def move(x: Any) -> dict[str, Any]:
     Between two states the errors stay as they were: the arm is taken to move as it was to move.
     Compared with an old state, a reference in motion would seem to run away. As the last state
     grows old, less of its errors counts.
+
+    Drives that close the loop hold a command for a cycle: it is that of the middle of the cycle.
     """
     present = on_transition(x, x.now)
     desired = present + chosen(x.follows, on_segment(x.segment), 0.0 * present)
@@ -203,8 +205,10 @@ def move(x: Any) -> dict[str, Any]:
     error = chosen(known, error, x.error)
     rate = chosen(known, compared[1] - x.qd, x.error_rate)
     guessed = both(x.has_feedback, either(negated(x.fresh), less(x.trust, 1.0)))
+    half = chosen(x.drive_feedback, minimum(x.dt, x.longest_cycle) / 2.0, 0.0)
+    q, qd, qdd = desired
     return {
-        "desired": desired,
+        "desired": np.array([q + half * (qd + half / 2.0 * qdd), qd + half * qdd, qdd]),
         "compared": compared[:2],
         "measured_q": chosen(guessed, compared[0] - x.trust * error, x.q),
         "measured_qd": chosen(guessed, compared[1] - x.trust * rate, x.qd),

@@ -11,6 +11,7 @@ from robot_dynamics.control.friction import DEFAULT_SLIP, DEFAULT_WIDTH
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.settings import (
+    FEEDBACK,
     HOLD,
     ON_REFERENCE_TIMEOUT,
     ON_STATE_TIMEOUT,
@@ -36,6 +37,9 @@ BOTH = (NODES, ROS2_CONTROL)
 """Users of parameters: the Python nodes, and the controller of ros2_control."""
 
 LOWER, REFUSE = "lower", "refuse"
+
+PER_JOINT = ("drive", "gains", "limits", "friction", "rotor", "bands")
+"""First words of the names of parameters that every joint has."""
 
 Value = bool | float | str | tuple[float, ...] | tuple[str, ...]
 
@@ -77,7 +81,7 @@ class Parameter:
     @property
     def per_joint(self) -> bool:
         """Return whether every joint has one."""
-        return self.name.partition(".")[0] in ("gains", "limits", "friction", "rotor", "bands")
+        return self.name.partition(".")[0] in PER_JOINT
 
     @property
     def description(self) -> str:
@@ -125,6 +129,12 @@ _TABLE = (
     Parameter("formulation", "string", DEFAULT_FORMULATION, "Equations that the kernels are "
               "compiled from", choices=tuple(FORMULATIONS), fixed=BOTH, users=(NODES,)),
     Parameter("mode", "string", Settings.mode, "Control law", choices=tuple(ALL_MODES)),
+    Parameter("feedback", "string", Settings.feedback, "Where the loop is closed: in this "
+              "controller, or in drives that take positions and efforts, with the gains "
+              "drive.<joint>.kp and kd", choices=FEEDBACK),
+    Parameter("drive_velocity", "bool", Settings.drive_velocity, "Whether drives that close the "
+              "loop take velocities; false adds their damping of the desired velocity to the "
+              "efforts", users=(NODES,)),
     Parameter("bandwidth", "double", DEFAULT_BANDWIDTH, "Natural frequency of each joint under the "
               "default gains", "rad/s", 0.1, 1000.0, fixed=BOTH, users=(NODES,)),
     Parameter("damping_ratio", "double", DEFAULT_DAMPING_RATIO, "Damping ratio of each joint under "
@@ -202,7 +212,8 @@ _TABLE = (
     Parameter("payload.frame", "string", "", "Frame of payloads, a link or frame; empty for the "
               "only tip", users=(NODES,)),
     Parameter("command_interfaces", "string_array", ("effort",), "Command interfaces of each "
-              "joint: [effort], or [position, effort]", choices=("position", "effort"), fixed=BOTH,
+              "joint: [effort], [position, effort], or [position, velocity, effort]",
+              choices=("position", "velocity", "effort"), fixed=BOTH,
               users=(ROS2_CONTROL,)),
     Parameter("reference_effort_interface", "bool", False, "Export reference interfaces "
               "<joint>/effort, in place of the feedforward of the model", fixed=BOTH,
@@ -283,6 +294,10 @@ _TABLE = (
               "N and N m", 0.0, LARGEST, length=2),
     Parameter("task.force_timeout", "double", _FEEDBACK.timeout, "Age of the last force_torque "
               "from which the correction fades to zero", "s", 1e-3, 10.0),
+    Parameter("drive.kp", "double", 0.0, "Gain of the drive on the position error", STIFFNESS, 0.0,
+              LARGEST, "with feedback drive, from the configuration of the driver"),
+    Parameter("drive.kd", "double", 0.0, "Gain of the drive on the velocity error", MOVING_RATE,
+              0.0, LARGEST, "as kp"),
     Parameter("gains.p", "double", None, "Gain on the position error", STIFFNESS, 0.0, LARGEST,
               "by default from the bandwidth and the inertia, and in ros2_control the update rate; "
               "there, p or d of one joint ends feedback by the mass matrix for all"),

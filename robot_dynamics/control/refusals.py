@@ -38,6 +38,21 @@ REFUSALS: Mapping[str, Sentence] = {
         "keep it below p d / inertia = {limit}",
         digits=4,
     ),
+    "no_drive_gain": Sentence(
+        "feedback is by the drives, but drive.{joint}.kp is {value}",
+        ("", ""),
+        "give drive.<joint>.kp and kd as the driver has them",
+    ),
+    "no_drive_position": Sentence(
+        "feedback is by the drives, but they take no positions",
+        ("", ""),
+        "give command_interfaces [position, velocity, effort] or [position, effort]",
+    ),
+    "mode_with_drives": Sentence(
+        "the mode has feedback of its own, against which the drives would work",
+        ("", ""),
+        "use feedforward, pd, pd_gravity, impedance or gravity_compensation with feedback: drive",
+    ),
     "gravity": Sentence("gravity is {value}", ("m/s^2", "m/s^2"), "give {limit} at most"),
     "no_endpoint": Sentence(
         "payload of {value}: the model has no frame of payloads",

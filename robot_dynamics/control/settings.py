@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robot_dynamics.control.collision import Collision
-from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.laws import ALL_MODES, WITH_DRIVES
 from robot_dynamics.control.limits import SoftLimits
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 
 REST, HOLD, GRAVITY, ZERO_EFFORT = "rest", "hold", "gravity_compensation", "zero_effort"
+CONTROLLER, DRIVE = "controller", "drive"
+FEEDBACK = (CONTROLLER, DRIVE)
 ON_STATE_TIMEOUT = (REST, ZERO_EFFORT)
 ON_REFERENCE_TIMEOUT = (HOLD, GRAVITY)
 
@@ -24,6 +26,10 @@ class Settings:
 
     Args:
         mode: One of `ALL_MODES`.
+        feedback: Where the loop is closed, one of `FEEDBACK`: by this controller, or by drives that
+            take positions, velocities and efforts, with the gains of the model.
+        drive_velocity: Whether these drives take velocities; without, damping of the desired
+            velocity is part of the efforts.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         fade: Time to fade from one law or set of gains to another.
         integral_time: Time within which the feedback of the mode `feedforward` becomes a lasting
@@ -51,6 +57,8 @@ class Settings:
     """
 
     mode: str = "feedforward"
+    feedback: str = CONTROLLER
+    drive_velocity: bool = True
     effort_rate: Array | float = np.inf
     fade: float = 0.2
     integral_time: float = 0.5
@@ -71,11 +79,18 @@ class Settings:
     def __post_init__(self) -> None:
         for name, choices in (
             ("mode", ALL_MODES),
+            ("feedback", FEEDBACK),
             ("on_state_timeout", ON_STATE_TIMEOUT),
             ("on_reference_timeout", ON_REFERENCE_TIMEOUT),
         ):
             if getattr(self, name) not in choices:
                 raise unknown_name(name, getattr(self, name), "robot_dynamics.control", choices)
+        if self.feedback == DRIVE and list(ALL_MODES).index(self.mode) not in WITH_DRIVES:
+            raise ArgumentError(
+                f"mode '{self.mode}' has feedback of its own, against which the drives would work; "
+                "with feedback='drive' use feedforward, pd, pd_gravity, impedance or "
+                "gravity_compensation"
+            )
         positive = "effort_rate tracking_limit state_timeout blind_time reference_timeout"
         for name in positive.split():
             if not np.all(np.asarray(getattr(self, name)) > 0.0):

@@ -141,6 +141,8 @@ SETTINGS: Mapping[str, Field] = {
     "resume_by_itself": Field(SCALAR, "1 to follow again when messages return", 1.0),
     "floats_on_timeout": Field(SCALAR, "1 to compensate gravity alone when references stop"),
     "lets_go_blind": Field(SCALAR, "1 to fade to zero effort when states stop"),
+    "drive_feedback": Field(SCALAR, "1 if the drives close the loop, with the gains kp and kd"),
+    "drive_velocity": Field(SCALAR, "1 if they take velocities beside positions", 1.0),
     "friction": Field((len(FrictionRows._fields), "n"), "the rows of `FrictionRows`"),
     "rotor": Field(VECTOR, "inertia of the rotors at the joints, kg m^2 or kg"),
     "remembers": Field(SCALAR, "1 if friction remembers its way"),

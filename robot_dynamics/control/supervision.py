@@ -368,8 +368,9 @@ def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
         equal(status, Status.HOLDING), x.referenced, negated(x.halted), x.floats_on_timeout
     )
     law = chosen(both(unled, negated(in_task)), float(GRAVITY_LAW), law)
-    # The feedback that oscillates would not end it
-    law = chosen(equal(cause, Cause.OSCILLATION), float(COUPLED), law)
+    # The feedback that oscillates would not end it; that of drives cannot be changed
+    softens = both(equal(cause, Cause.OSCILLATION), negated(x.drive_feedback))
+    law = chosen(softens, float(COUPLED), law)
     floats = both(equal(cause, Cause.COLLISION), equal(x.reaction, FLOATS))
     law = chosen(floats, float(FLOATING_LAW), law)
     # A state that comes late still tells where the arm was

@@ -53,7 +53,7 @@ constexpr const char * ARRIVED_NAMES[] = {
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "felt_came", "lead"};
 constexpr const char * STATE_NAMES[] = {
-  "status", "seen", "commands", "q", "tau", "position", "cut", "error"};
+  "status", "seen", "commands", "q", "tau", "position", "velocity", "cut", "error"};
 // clang-format on
 
 }  // namespace
@@ -169,6 +169,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     settings_ = initial(robot.settings);
     effort_.setZero(static_cast<Eigen::Index>(n_));
     last_effort_.assign(n_, 0.0);
+    still_.assign(n_, 0.0);
     shown_ = latest_ = logged_ = Snapshot(robot);
     snapshots_out_.resize(shown_.values().size());
     written_.assign(4 * n_, NAN_VALUE);
@@ -248,7 +249,7 @@ ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_life
   if (*state(SEEN) > 0.5) {
     const double * load = arrived(LOAD);
     model().hold(state(Q), settings_.data(), load, last_effort_.data());
-    write_commands(last_effort_.data());
+    write_commands(last_effort_.data(), still_.data());
   }
   shown_[ACTIVE] = 0.0;
   std::copy_n(state_, model().state.size, next());
@@ -388,7 +389,7 @@ controller_interface::return_type ModelController::update_and_write_commands(
   state_ = next();
   const bool commands = *state(COMMANDS) > 0.5;
   if (commands) {
-    write_commands(state(TAU));
+    write_commands(state(TAU), state(VELOCITY));
   }
   show(time.nanoseconds());
   const auto status = static_cast<std::size_t>(*state(STATUS));
@@ -452,7 +453,7 @@ void ModelController::read_reference_interfaces()
   }
 }
 
-void ModelController::write_commands(const double * effort)
+void ModelController::write_commands(const double * effort, const double * velocity)
 {
   const auto n = static_cast<Eigen::Index>(n_);
   effort_ = Eigen::Map<const Eigen::VectorXd>(effort, n);
@@ -462,7 +463,9 @@ void ModelController::write_commands(const double * effort)
   std::size_t k = 0;
   bool written = true;
   for (const std::string & interface : wiring_.given.command_interfaces) {
-    const double * values = interface == "effort" ? effort_.data() : state(POSITION);
+    const double * values = interface == "effort"     ? effort_.data()
+                            : interface == "velocity" ? velocity
+                                                      : state(POSITION);
     for (std::size_t i = 0; i < n_; ++i, ++k) {
       written = command_interfaces_[k].set_value(values[i], 1) && written;
     }

@@ -67,14 +67,14 @@ private:
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
     FELT_CAME, LEAD, ARRIVED_FIELDS};
-  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, CUT, ERROR, STATE_FIELDS};
+  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, CUT, ERROR, STATE_FIELDS};
   // clang-format on
 
   // -- in the loop
   void read_states();
   void take_changes();
   void read_reference_interfaces();
-  void write_commands(const double * effort);
+  void write_commands(const double * effort, const double * velocity);
   void show(std::int64_t stamp);
 
   // -- in other threads
@@ -151,6 +151,7 @@ private:
   std::optional<std::vector<double>> gravity_;  // of the topic
   Snapshot latest_, logged_;
   std::vector<double> last_effort_;  // left on deactivation
+  std::vector<double> still_;  // no velocity
   std::uint32_t refused_ = 0;
   std::atomic<bool> filling_{false};  // parameters are set by this controller itself
   Reasons reasons_;  // logged of late

@@ -16,7 +16,6 @@ namespace
 {
 
 constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
-const char RATE[] = "rate";  // field that no parameter gives
 
 /// Call a function with field, name, offset and size of every parameter; the name of a joint stands
 /// behind the first word.
@@ -135,10 +134,16 @@ std::vector<double> ParameterValues::numbers(
   const rclcpp_lifecycle::LifecycleNode & node, const Lookup & get) const
 {
   std::vector<double> values(model_.parameters.size, NAN_VALUE);
+  const std::vector<std::string> interfaces = get("command_interfaces").as_string_array();
+  const auto takes = [&interfaces](const char * kind) {
+    return std::count(interfaces.begin(), interfaces.end(), kind) > 0 ? 1.0 : 0.0;
+  };
+  const std::map<std::string, double> facts = {  // which no parameter gives
+    {"rate", rate_}, {"takes_position", takes("position")}, {"takes_velocity", takes("velocity")}};
   for_each_parameter(
     model_, [&](const Field & field, const std::string & name, std::size_t at, std::size_t size) {
-      if (name == RATE) {
-        values[at] = rate_;
+      if (const auto fact = facts.find(name); fact != facts.end()) {
+        values[at] = fact->second;
         return;
       }
       const auto filled = filled_.find(name);
@@ -224,10 +229,12 @@ Wiring wiring_of(const model_controller::Params & given, const Model & model)
     return std::count(given.command_interfaces.begin(), given.command_interfaces.end(), interface);
   };
   const bool position = count("position") == 1;
-  if (count("effort") != 1 || given.command_interfaces.size() != (position ? 2u : 1u)) {
+  const bool velocity = position && count("velocity") == 1;
+  const std::size_t kinds = 1u + (position ? 1u : 0u) + (velocity ? 1u : 0u);
+  if (count("effort") != 1 || given.command_interfaces.size() != kinds) {
     throw Refusal(
       "parameter 'command_interfaces' is [" + joined(given.command_interfaces) +
-      "]; give [effort] or [position, effort]");
+      "]; give [effort], [position, effort] or [position, velocity, effort]");
   }
   if (given.actuator_space) {
     if (position) {

@@ -49,7 +49,7 @@ def looks(moves, limit, tau, seconds=0.2):
     for k in range(round(1e3 * seconds)):
         q = q + np.array(moves)
         efforts = np.zeros(2) if k == 0 else np.array(tau)
-        state.update(watch_brakes(Facts(state, now, {"q": q, "tau": efforts, "entered": k == 0})))
+        state.update(watch_brakes(Facts(state, now, {"q": q, "total": efforts, "entered": k == 0})))
         found.append(int(state["braked_by"]) if state["brake_closed"] else None)
     return found
 
