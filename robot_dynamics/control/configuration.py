@@ -23,7 +23,7 @@ from robot_dynamics.control.gains import (
     largest_position_gain,
 )
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.laws import IN_TASK_SPACE, WITH_DRIVES
+from robot_dynamics.control.laws import GRAVITY_LAW, IN_TASK_SPACE, WITH_DRIVES
 from robot_dynamics.control.limits import (
     NEAR,
     default_effort_rates,
@@ -361,7 +361,8 @@ class Configuration:
         p, d, i = (getattr(x, f"gains.{name}") for name in "pdi")
         inertia, own = self._inertia + self._rotor(x), self._own_gains(x, rate)
         first, any_own = first_largest(own)
-        refuse.notice("own_gains", both(self._couples(rate), any_own), first)
+        alone = both(self._couples(rate), any_own, negated(_closes_drives(x)))
+        refuse.notice("own_gains", alone, first)
         lag = 1.5 / rate  # half a period, and at the latest a cycle
         for k in range(self.n):
             judged = either(own[k], less(0.0, i[k]))
@@ -386,6 +387,8 @@ class Configuration:
         refuse("no_drive_position", both(drives, negated(x.takes_position)), 0.0, 0.0)
         for k in range(self.n):
             refuse("no_drive_gain", both(drives, negated(less(0.0, kp[k]))), kp[k], 0.0, k)
+        led = equal(x.mode, GRAVITY_LAW)
+        refuse.notice("drives_damp", both(drives, led), -1.0)
         refuse("mode_with_drives", both(drives, negated(among(x.mode, WITH_DRIVES))), x.mode, 0.0)
 
     def _refuse_load(self, x: Any, body: dict[str, Any], refuse: Any) -> None:

@@ -131,10 +131,10 @@ _TABLE = (
     Parameter("mode", "string", Settings.mode, "Control law", choices=tuple(ALL_MODES)),
     Parameter("feedback", "string", Settings.feedback, "Where the loop is closed: in this "
               "controller, or in drives that take positions and efforts, with the gains "
-              "drive.<joint>.kp and kd", choices=FEEDBACK),
+              "drive.<joint>.kp and kd", choices=FEEDBACK, fixed=(NODES,)),
     Parameter("drive_velocity", "bool", Settings.drive_velocity, "Whether drives that close the "
               "loop take velocities; false adds their damping of the desired velocity to the "
-              "efforts", users=(NODES,)),
+              "efforts", fixed=(NODES,), users=(NODES,)),
     Parameter("bandwidth", "double", DEFAULT_BANDWIDTH, "Natural frequency of each joint under the "
               "default gains", "rad/s", 0.1, 1000.0, fixed=BOTH, users=(NODES,)),
     Parameter("damping_ratio", "double", DEFAULT_DAMPING_RATIO, "Damping ratio of each joint under "

@@ -114,6 +114,11 @@ REFUSALS: Mapping[str, Sentence] = {
         ("effort", "effort"),
         "give a lighter load, or move to another pose first",
     ),
+    "drives_damp": Sentence(
+        "the drives damp an arm that is led by hand, with drive.<joint>.kd",
+        ("", ""),
+        "lower kd in the driver",
+    ),
     "own_gains": Sentence(
         "gains.{joint} are set, so feedback of every joint is by gains.<joint>.p and d, and no "
         "longer by the mass matrix",

@@ -35,6 +35,7 @@ TOPICS: tuple[tuple[str, type], ...] = (
     ("joint_states", JointState),
     ("reference", JointState),
     ("effort_command", Float64MultiArray),
+    ("joint_command", JointState),
     ("joint_trajectory", JointTrajectory),
     ("joint_trajectory_with_effort", JointTrajectory),
     ("payload", InertiaStamped),

@@ -22,7 +22,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.simulation import with_mass_scaled
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.simulation.drive_loop import PERIOD_S, DriveLoop
+from robot_dynamics.simulation.drive_loop import PERIOD_S, drive_effort
 from robot_dynamics.trajectory import Follower, Waypoints
 
 PERIOD = 0.01  # s: the rate of slow buses
@@ -48,7 +48,7 @@ class Driven:
         robot = robot or model.dynamics.robot
         plant = fastest_plant(robot, START, step=PERIOD_S, friction=friction)
         self.model, self.plant = model, plant
-        self.drives = DriveLoop(plant, KP, KD, takes_velocity)
+        self.takes_velocity = takes_velocity
         self.controller = Controller(
             model, replace(settings, drive_velocity=takes_velocity, longest_cycle=5.0 * PERIOD)
         )
@@ -68,10 +68,17 @@ class Driven:
             self.errors.append(np.abs(due.q - self.plant.q).max())
             command = self.controller.update(self.now)
             if command is not None and not brakes:
-                efforts = command.tau + push
-                self.drives.run(PERIOD, self.field("position"), self.field("velocity"), efforts)
+                self.drive(command.tau + push)
             self.now += PERIOD
         return self
+
+    def drive(self, efforts):
+        """Let the drives close their loop for a period."""
+        command = np.array([self.field("position"), self.field("velocity"), efforts])
+        for _ in range(round(PERIOD / PERIOD_S)):
+            measured = Measured(self.plant.q, self.plant.qd)
+            gains = self.model.gains
+            self.plant.step(drive_effort(command, measured, gains, self.takes_velocity))
 
     def move(self, seconds=1.5):
         self.follower.accept(Waypoints(self.plant.robot.joint_names, [seconds], [FAR]), self.now)

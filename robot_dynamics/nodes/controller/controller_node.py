@@ -29,6 +29,7 @@ from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.parameters import REFUSE
 from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.settings import ZERO_EFFORT, Settings
 from robot_dynamics.control.task import Task
@@ -56,6 +57,7 @@ from robot_dynamics.nodes.ros.joint_values import (
 )
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
+    DRIVE_TOPIC,
     EXTERNAL_TOPIC,
     THRESHOLD_TOPIC,
     JointReader,
@@ -63,7 +65,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
-from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
+from robot_dynamics.nodes.runtime.drive_parameters import DriveGains, actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -135,9 +137,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             bandwidth=parameters.bandwidth,
             damping_ratio=parameters.damping_ratio,
         )
+        self._drives = DriveGains(self, self._on_drives_changed) if parameters.by_drives else None
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
         self.states = StateReader(self.robot, ("position", "velocity"), parameters.velocity_filter)
-        self.arm = OnlineModel(self, self.tuning.model(model), self._pose, FrictionInput(self))
+        self.arm = OnlineModel(self, self._tuned(model), self._pose, FrictionInput(self))
         self._collision = self.group(
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
         )
@@ -153,7 +156,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
         self._places = run_of(self._order.tolist(), len(names))
-        self.command = self.create_loop_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
+        kind, topic = (
+            (JointState, DRIVE_TOPIC) if self._drives else (Float64MultiArray, COMMAND_TOPIC)
+        )
+        self.command = self.create_loop_publisher(kind, topic, OUTPUT_QOS)
         self.external, self.thresholds = (
             self.create_loop_publisher(JointState, topic, OUTPUT_QOS)
             for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
@@ -173,6 +179,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
             + ("" if parameters.compensate_gravity else " as compensate_gravity is false")
             + "; waiting for joint_states"
         )
+        if self._drives:
+            self.get_logger().info(
+                f"the drives close the loop by {DRIVE_TOPIC}: positions, velocities and efforts"
+            )
+            self._tell_damping(parameters.mode)
         if self.states.estimates:
             self.get_logger().info(self.states.estimates)
         if parameters.actuator_space:
@@ -197,7 +208,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._history.forget()
         self.tuning.forget()
         self.arm.forget()
-        self.arm.base = self.tuning.model(self.arm.base)
+        self.arm.base = self._tuned(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at, self._measured_at = 0, 0.0, 0.0
         self.report.begin()
@@ -293,7 +304,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._use_settings()
         self.tuning.use(dynamics)
         self.arm.use(dynamics)
-        self.arm.base = self.tuning.model(self.arm.base)
+        self.arm.base = self._tuned(self.arm.base)
         self.output = output
 
     def _output_of(self, robot: Robot) -> tuple[tuple[str, ...], Actuators | None, str]:
@@ -330,11 +341,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self.report.log(status)
             self.report.remind(now)
             return False
-        _, actuators, label = self.output
-        efforts = command.tau if self._places is ALL else command.tau[self._places]
-        if actuators is not None:
-            efforts = actuators.from_joints(efforts)
-        self.command.publish(Efforts(label, efforts))
+        self.command.publish(self._message(command))
         self.saturated += command.cut
         self.cycles += 1
         report = self.report
@@ -352,6 +359,17 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if controller.touched != report.touched:
             report.log_contact()
         return True
+
+    def _message(self, command: Command) -> Efforts | JointValues:
+        if self._drives:
+            field, controller = self.controller.field, self.controller
+            rows = np.array([field("position"), field("velocity"), command.tau])
+            return JointValues(controller.joint_names, self.nanoseconds, rows)
+        _, actuators, label = self.output
+        efforts = command.tau if self._places is ALL else command.tau[self._places]
+        if actuators is not None:
+            efforts = actuators.from_joints(efforts)
+        return Efforts(label, efforts)
 
     @property
     def listened_to(self) -> bool:
@@ -444,6 +462,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
+        Settings(mode=value.mode, feedback=value.feedback)  # refuses modes that drives would resist
         if self.configured and ALL_MODES[value.mode].in_task_space:
             self.hand.frame(value.mode)
 
@@ -451,6 +470,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """Use new settings from the next cycle on."""
         if value.mode != self._settings.mode:
             self.get_logger().info(f"mode '{value.mode}', before '{self._settings.mode}'")
+            self._tell_damping(value.mode)
         self.prepare_mode(value.mode, self.controller.model)
         self.arm.changed()
         self._use_settings()
@@ -472,8 +492,23 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def _on_joint_changed(self, values: str) -> None:
         self.get_logger().info(values)
         self.tuning.wanted = self._joints.gains()
-        self.arm.base = self.tuning.model(self.arm.base)
+        self.arm.base = self._tuned(self.arm.base)
         self._use_settings()
+
+    def _on_drives_changed(self) -> None:
+        self.arm.base = self._tuned(self.arm.base)
+        self._use_settings()
+
+    def _tuned(self, model: Model) -> Model:
+        """Return the model with feedback that fits the loop, or with that of the drives."""
+        if self._drives is None:
+            return self.tuning.model(model)
+        return replace(model, gains=self._drives.gains, coupled=False)
+
+    def _tell_damping(self, mode: str) -> None:
+        """Log that drives damp an arm that a hand is to lead."""
+        if self._drives and not ALL_MODES[mode].feedback:
+            self.get_logger().info(REFUSALS["drives_damp"].text)
 
     def _use_settings(self) -> None:
         velocity = self.given_limits("velocity")
@@ -485,7 +520,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _retune(self) -> None:
         """Use feedback that fits the sampling of the states, and log it if it is reduced."""
-        new = self.tuning.retune(self.arm.base) if self.active else None
+        tunes = self.active and self._drives is None
+        new = self.tuning.retune(self.arm.base) if tunes else None
         if new is None:
             return
         self.arm.base, line = new

@@ -23,6 +23,9 @@ from robot_dynamics.trajectory.trajectory_files import points_of
 COMMAND_TOPIC = "effort_command"
 """Efforts in the order of `joints`, as in ros2_control."""
 
+DRIVE_TOPIC = "joint_command"
+"""Positions, velocities and efforts for drives that close the loop."""
+
 EXTERNAL_TOPIC = "external_effort"
 THRESHOLD_TOPIC = f"{EXTERNAL_TOPIC}/threshold"
 """External efforts that controller_node observes."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control import Actuators, Friction
+from robot_dynamics.control import Actuators, Friction, Gains
+from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import listed
@@ -19,10 +20,17 @@ from robot_dynamics.robot.urdf.transmissions import read_transmissions
 
 @dataclass(frozen=True)
 class ActuatorParameters:
-    """Parameters of the efforts in a command: of joints, or of the actuators that drive them."""
+    """Parameters of a command: its efforts, and whether drives take more than efforts."""
 
     actuator_space: bool = listed("actuator_space")
     actuator_coupling: tuple[float, ...] = listed("actuator_coupling")
+    feedback: str = listed("feedback")
+    drive_velocity: bool = listed("drive_velocity")
+
+    @property
+    def by_drives(self) -> bool:
+        """Whether the drives close the loop."""
+        return self.feedback == DRIVE
 
 
 def actuators_of(
@@ -41,6 +49,11 @@ def actuators_of(
         RobotDynamicsError: If joints and actuators do not match; see `Actuators`.
     """
     coupling = parameters.actuator_coupling
+    if parameters.actuator_space and parameters.by_drives:
+        raise ArgumentError(
+            "actuator_space is true, but feedback is by drives, whose positions are of joints; "
+            "set one of them"
+        )
     if not parameters.actuator_space:
         if coupling:
             raise ArgumentError(
@@ -51,6 +64,46 @@ def actuators_of(
     if coupling:
         return Actuators.of_coupling(joints, coupling)
     return Actuators.of_transmissions(robot, read_transmissions(str(source))).in_order(joints)
+
+
+@dataclass(frozen=True)
+class DriveGainParameters:
+    """Gains of a drive that closes the loop of one joint."""
+
+    kp: float = listed("drive.kp")
+    kd: float = listed("drive.kd")
+
+
+class DriveGains:
+    """The gains of drives that close the loop.
+
+    Args:
+        node: Node to declare them on.
+        changed: Called after a change.
+    """
+
+    def __init__(self, node: RobotNode[Any], changed: Callable[[], object]) -> None:
+        self._names = node.robot.joint_names
+        self._declared = [
+            node.group(DriveGainParameters, f"drive.{name}", changed=lambda _: changed())
+            for name in self._names
+        ]
+
+    @property
+    def gains(self) -> Gains:
+        """The present gains.
+
+        Raises:
+            ArgumentError: If a drive has no position gain.
+        """
+        values = [declared.value for declared in self._declared]
+        for name, value in zip(self._names, values, strict=True):
+            if not value.kp:
+                raise ArgumentError(
+                    f"feedback is by the drives, but drive.{name}.kp is 0; give "
+                    "drive.<joint>.kp and kd as the driver has them"
+                )
+        return Gains(np.array([v.kp for v in values]), np.array([v.kd for v in values]))
 
 
 @dataclass(frozen=True)

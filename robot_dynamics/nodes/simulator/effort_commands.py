@@ -32,11 +32,14 @@ class Commands:
         actuators: Actuators of the efforts, in the order of a command; None for joints.
 
     Attributes:
+        topic: Their topic.
         names: Names of the joints or actuators of a command, in order.
         tau: Joint efforts of the last command in the order of the robot, shape (n,), N m or N.
         at: Steady time of the last command, s; None if there is none.
         named: Whether the last command named its entries.
     """
+
+    topic = COMMAND_TOPIC
 
     def __init__(self, robot: Robot, order: Array, actuators: Actuators | None = None) -> None:
         self._joints = tuple(robot.joint_names[i] for i in order)
@@ -53,9 +56,17 @@ class Commands:
 
     def forget(self) -> None:
         """Forget all commands."""
-        self.tau[:] = 0.0
+        self.let_go()
         self.at: float | None = None
         self.named = False
+
+    def effort(self, q: Array, qd: Array) -> Array:
+        """Return the joint efforts of the last command at a state, shape (n,) each."""
+        return self.tau
+
+    def let_go(self) -> None:
+        """Command no effort until the next command."""
+        self.tau[:] = 0.0
 
     def read(self, command: Efforts, now: float) -> None:
         """Use the efforts of a command.

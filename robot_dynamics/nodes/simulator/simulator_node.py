@@ -2,7 +2,8 @@
 
 Until the first command, and whenever commands stop, brakes hold the joints.
 
-Commands are efforts in the order of `joints`; one that names another order moves nothing.
+Commands are efforts in the order of `joints`; one that names another order moves nothing. Drives
+that close the loop, by the parameter `feedback`, take positions and velocities too, by name.
 
 A wrench on the topic `wrench`, which the tool exerts on its surroundings, acts back on the joints.
 
@@ -17,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import compress
 from time import monotonic, sleep
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -32,9 +34,9 @@ from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.joint_values import Efforts, JointValues
+from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad, imu_msg
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, time_msg
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, DRIVE_TOPIC, time_msg
 from robot_dynamics.nodes.ros.topics import (
     COMMAND_QOS,
     LOCKSTEP_QOS,
@@ -42,8 +44,13 @@ from robot_dynamics.nodes.ros.topics import (
     publishers_of,
 )
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
-from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
+from robot_dynamics.nodes.runtime.drive_parameters import (
+    DriveGains,
+    DriveParameters,
+    actuators_of,
+)
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.simulator.drive_commands import DriveCommands
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
     SimulatedTime,
@@ -58,6 +65,7 @@ from robot_dynamics.nodes.simulator.simulator_parameters import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
+from robot_dynamics.simulation.drive_loop import PERIOD_S
 from robot_dynamics.viewer.snapshot import tool_frame
 
 RESEND_AFTER_S = 0.5
@@ -95,7 +103,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._start = initial_positions(parameters, robot, self._order)
         self._own_time = parameters.publish_clock or parameters.lockstep
         now = 0 if self._own_time else self.nanoseconds
-        self._time = SimulatedTime(parameters.rate, parameters.step, now)
+        self._loops = DriveGains(self, self._use_drives) if parameters.by_drives else None
+        longest = min(parameters.step, PERIOD_S) if self._loops else parameters.step
+        self._time = SimulatedTime(parameters.rate, longest, now)
         self._world = parameters.world
         self._drives = DriveParameters(self, self._rebuild, self._rebuild)
         self.plant = self._build_plant(parameters, robot)
@@ -117,12 +127,19 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._tool = ToolLoad(robot, tool_frame(robot))
         self._pushed = np.zeros(robot.dof)
         self.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
-        self._commands = Commands(robot, self._order, self._actuators(robot))
         # In lockstep every command is a cycle, and a lost one would stop everything
         qos = LOCKSTEP_QOS if parameters.lockstep else COMMAND_QOS
-        self._input = self.create_loop_subscriber(
-            Float64MultiArray, COMMAND_TOPIC, self._on_command, qos
-        )
+        self._commands: Commands | DriveCommands
+        if self._loops:
+            self._commands = DriveCommands(robot, self._loops.gains, parameters.drive_velocity)
+            self._input = self.create_loop_subscriber(
+                JointState, DRIVE_TOPIC, self._on_command, qos
+            )
+        else:
+            self._commands = Commands(robot, self._order, self._actuators(robot))
+            self._input = self.create_loop_subscriber(
+                Float64MultiArray, COMMAND_TOPIC, self._on_command, qos
+            )
         self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)
         moving = self.plant.base is not None
         self._imu = self.create_publisher(Imu, "imu", OUTPUT_QOS) if moving else None
@@ -139,7 +156,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self.get_logger().info(
             f"simulating robot '{robot.name}' at {parameters.rate:g} Hz in steps of "
             f"{1e3 * self._time.step:g} ms, gravity {gravity_text(self.plant)}; held until the "
-            "first effort_command"
+            f"first {self._commands.topic}"
         )
 
     def activate(self) -> None:
@@ -172,7 +189,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         plant, actuators = self._build_plant(self.parameters, robot), self._actuators(robot)
         self._next_plant, self._mimic = plant, mimic_map(robot)
         self._tool = ToolLoad(robot, tool_frame(robot))
-        self._commands.use(actuators)
+        if isinstance(self._commands, Commands):
+            self._commands.use(actuators)
 
     @property
     def commanded(self) -> bool:
@@ -225,7 +243,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._pushed = self._push()
         try:
             for _ in range(steps):
-                self.plant.step(self._commands.tau + self._pushed)
+                plant = self.plant
+                plant.step(self._commands.effort(plant.q, plant.qd) + self._pushed)
         except SimulationError as error:
             self._diverged += 1
             self.get_logger().error(f"{error}; back at the start")
@@ -261,9 +280,10 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self.actuation = actuation
         doing = "holding the joints" if actuation is Actuation.HELD else "zero effort"
         self.get_logger().warning(
-            f"no effort_command for {parameters.command_timeout:g} s; {doing} until one arrives"
+            f"no {self._commands.topic} for {parameters.command_timeout:g} s; {doing} until one "
+            "arrives"
         )
-        self._commands.tau[:] = 0.0
+        self._commands.let_go()
         if actuation is Actuation.HELD:
             self.plant.reset(self.plant.q, time=self.plant.time)
 
@@ -304,7 +324,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     # -- commands, in the loop's thread -------------------------------------------------------
 
-    def _on_command(self, command: Efforts) -> None:
+    def _on_command(self, command: Any) -> None:
         """Store a command; in lockstep it moves the robot by one cycle."""
         commands = self._commands
         first = commands.at is None
@@ -342,7 +362,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         return {
             "joints": self.actuation.value,
             "actuator_space": parameters.actuator_space,
-            "order of effort_command": commands.names,
+            f"order of {commands.topic}": commands.names,
             "paused": self._paused,
             "age of the command (s)": age,
             "simulated time (s)": f"{self._time.ns / NS_PER_S:.3f}",
@@ -361,15 +381,16 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             faults.append(Fault(Level.ERROR, "the motion diverged; back at the start"))
         commanded_at, doing = self._commands.at, self.actuation.value
         if commanded_at is None:
-            faults.append(Fault(Level.WARN, f"no effort_command yet; {doing}"))
+            faults.append(Fault(Level.WARN, f"no {self._commands.topic} yet; {doing}"))
         elif not self.commanded:
             age = monotonic() - commanded_at
-            faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
+            text = f"no {self._commands.topic} for {age:.1f} s; {doing}"
+            faults.append(Fault(Level.STALE, text))
         if self._paused:
             faults.append(Fault(Level.WARN, "paused"))
         publishers = publishers_of(self, [self._input.topic])
         if len(publishers) > 1:
-            text = f"{len(publishers)} publishers of effort_command; leave only one"
+            text = f"{len(publishers)} publishers of {self._commands.topic}; leave only one"
             faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
         self._conflicts.update()
         if self._conflicts.found:
@@ -410,6 +431,10 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         return build_plant(
             parameters, robot, self._start, self._time.step, friction=friction, rotor_inertia=rotors
         )
+
+    def _use_drives(self) -> None:
+        if self._loops and isinstance(self._commands, DriveCommands):
+            self._commands.gains = self._loops.gains
 
     def _rebuild(self, parameters: SimulatorParameters | None = None) -> Plant:
         """Build a plant of the present parameters for the loop to use."""
