@@ -10,12 +10,14 @@ import numpy as np
 from robot_dynamics.control.configuration import Configuration, Defaults
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.parameters import OF_SETTINGS, Parameter
+from robot_dynamics.control.parameters import OF_SETTINGS, PARAMETERS, Parameter
 from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+
+INTERFACES = "command_interfaces"
 
 
 class ConfiguredStep:
@@ -106,6 +108,12 @@ def parameter_vector(
                 raise ArgumentError(f"{name}: no joint '{joint}'; the joints are {known}")
             i = list(joint_names).index(joint)
             views[of_joint][i] = allowed(name, OF_SETTINGS[of_joint], value)
+        elif name == INTERFACES:
+            kinds = PARAMETERS[name].choices
+            if not isinstance(value, (list, tuple)) or not set(map(str, value)) <= set(kinds):
+                raise ArgumentError(f"{name}: {value} is not allowed; give some of {kinds}")
+            for kind in kinds[:2]:
+                views[f"takes_{kind}"][:] = kind in value
         else:
             others.append(name)
     return vector, others

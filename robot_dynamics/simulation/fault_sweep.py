@@ -27,6 +27,7 @@ from robot_dynamics.control.laws import (
 from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.control.parameters import PARAMETERS
+from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import key_of
 from robot_dynamics.dynamics.compiled_robot import robot_digest
@@ -73,8 +74,8 @@ LARGEST_EFFORT = 0.7
 REST_TO_REST = np.polynomial.Polynomial((0.0, 0.0, 0.0, 10.0, -15.0, 6.0))
 """Motion from rest at 0 to rest at 1."""
 
-STEP_S = 1e-3
-"""Longest step of the plant, s."""
+STEP_S, DRIVE_STEP_S = 1e-3, 2.5e-4
+"""Longest step of the plant, and of one whose drives close the loop, s."""
 
 UNLIMITED_SPEED = 1.0
 """Speed limit where the URDF gives none, rad/s or m/s."""
@@ -176,10 +177,12 @@ class FaultSweep:
         laws = {law, FEEDFORWARD, COUPLED, GRAVITY_LAW}
         self._step = StepLanes(step, sorted(laws))
         self.inertias = SymbolicInertias(robot)
-        self._stages = stages = FaultStages(self._step, PlantStages(self.inertias))
+        self.by_drives = values.get("feedback", Settings.feedback) == DRIVE
+        plant = PlantStages(self.inertias)
+        self._stages = stages = FaultStages(self._step, plant, by_drives=self.by_drives)
         self.arrays = stages.sizes
         generic = self.inertias.robot_with(np.ones(len(self.inertias)), np.ones(3))
-        key = f"{key_of(step, robot_digest(robot))} {robot_digest(generic)}"
+        key = f"{key_of(step, robot_digest(robot))} {robot_digest(generic)} {self.by_drives}"
         self._loop = NativeLoop(
             stages.sizes,
             lambda: fused(stages.items(), stages.sizes, stages.kept),
@@ -306,13 +309,15 @@ class Scenarios:
         self._rng, robot = np.random.default_rng((seed, round(rate))), sweep.robot
         self.rate, self._n, self._names = rate, robot.dof, robot.joint_names
         n = robot.dof
-        substeps = max(1, round(1.0 / rate / STEP_S))
+        longest = DRIVE_STEP_S if sweep.by_drives else STEP_S
+        substeps = max(1, round(1.0 / rate / longest))
         if substeps > MOST_SUBSTEPS:
             raise ArgumentError(f"rate is {rate:g} Hz; give 1 Hz or more")
         arm = plant_parameters(
             sweep.inertias, sweep.friction, stops=False, step=1.0 / rate / substeps
         )
         limit = effort_limits(robot)
+        arm["limit"] = limit
         known = np.where(np.isfinite(limit), limit, 0.0)
         self.arrays = {name: np.tile(arm[name], (BATCH, 1)) for name in arm.keys() & sweep.arrays}
         self.arrays["body"] *= 1.0 + self._uniform(-MASS_ERROR, MASS_ERROR)

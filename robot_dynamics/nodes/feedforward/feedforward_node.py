@@ -42,6 +42,7 @@ from robot_dynamics.nodes.ros.messages import (
     waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.drive_parameters import DriveGains
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
@@ -96,8 +97,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._answers = self.create_publisher(KeyValue, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
         self._order_label = order_label([robot.joint_names[i] for i in self._order])
+        self._drives = DriveGains(self, lambda: None) if self.parameters.by_drives else None
         self._with_effort = EffortTrajectories(
-            self, self._desired.efforts_of, self._present_motion, self._now
+            self, self._efforts_for_drives, self._present_motion, self._now
         )
         self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
@@ -269,6 +271,16 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         )
         self.get_logger().info("holding the measured position; ready for trajectories")
         return self._follower
+
+    def _efforts_for_drives(self, state: State) -> Array:
+        """Return efforts, shape (N, n), for a controller that passes them on to the drives.
+
+        Drives that close the loop but take no velocities damp the whole motion, not its error.
+        """
+        efforts = self._desired.efforts_of(state)
+        if self._drives is None or self.parameters.drive_velocity:
+            return efforts
+        return efforts + self._drives.gains.kd * state.qd
 
     def _present_motion(self) -> tuple[Follower, bool] | None:
         """Return the follower, and whether another motion is about to replace its own."""

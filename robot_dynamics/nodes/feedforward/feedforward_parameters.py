@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.nodes.ros.node_parameters import listed, parameter
+from robot_dynamics.nodes.runtime.drive_parameters import FeedbackParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.trajectory.motion_limits import LIMITS
 from robot_dynamics.trajectory.replacement import DEFAULT_BLEND_S
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters(ModelParameters):
+class FeedforwardParameters(FeedbackParameters, ModelParameters):
     """Parameters of feedforward_node."""
 
     velocity_filter: float = listed("velocity_filter")

@@ -19,11 +19,9 @@ from robot_dynamics.robot.urdf.transmissions import read_transmissions
 
 
 @dataclass(frozen=True)
-class ActuatorParameters:
-    """Parameters of a command: its efforts, and whether drives take more than efforts."""
+class FeedbackParameters:
+    """Parameters of where the loop is closed."""
 
-    actuator_space: bool = listed("actuator_space")
-    actuator_coupling: tuple[float, ...] = listed("actuator_coupling")
     feedback: str = listed("feedback")
     drive_velocity: bool = listed("drive_velocity")
 
@@ -31,6 +29,14 @@ class ActuatorParameters:
     def by_drives(self) -> bool:
         """Whether the drives close the loop."""
         return self.feedback == DRIVE
+
+
+@dataclass(frozen=True)
+class ActuatorParameters(FeedbackParameters):
+    """Parameters of the efforts in a command: of joints, or of the actuators that drive them."""
+
+    actuator_space: bool = listed("actuator_space")
+    actuator_coupling: tuple[float, ...] = listed("actuator_coupling")
 
 
 def actuators_of(

@@ -23,7 +23,7 @@ from robot_dynamics.control.logic import both, chosen, either, equal, finite, le
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import Item, Stage
-from robot_dynamics.simulation.simd.step_stages import ARRIVED, StepLanes
+from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
 
 KINDS = {
     "none": "no fault",
@@ -51,6 +51,9 @@ LARGEST_JUMP = 0.5
 CLOSED = 1e6
 """Friction of closed brakes, N m or N."""
 
+COMMANDED = ("commanded_tau", "commanded_q", "commanded_qd")
+"""Commands to drives that close the loop."""
+
 OPEN_BRAKES, MEASURED = "open_brakes", ("seen_q", "seen_qd")
 
 MOST_SUBSTEPS = 1000
@@ -69,6 +72,7 @@ class FaultStages:
     Args:
         step: The step.
         plant: The arm, with dry friction.
+        by_drives: Whether drives close the loop, with the gains of the settings.
 
     Attributes:
         sizes: Number of entries of every array.
@@ -79,8 +83,9 @@ class FaultStages:
     SINGLE = ("rate", "kind", "begins", "ends", "size", "later", "motion_begins", "lasts",
               "substeps", "deviation", "key")  # fmt: skip
 
-    def __init__(self, step: StepLanes, plant: PlantStages) -> None:
+    def __init__(self, step: StepLanes, plant: PlantStages, *, by_drives: bool = False) -> None:
         self._step, self._plant, n = step, plant, plant.n
+        self._by_drives, self._efforts = by_drives, COMMANDED[0] if by_drives else "tau"
         of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:3], "frozen_q", "frozen_qd", "noise")
         single = (*self.SINGLE, "cycle", "taken", "behind", "comes", "commanding", "left")
         self.sizes = {
@@ -88,6 +93,7 @@ class FaultStages:
             **plant.sizes,
             **dict.fromkeys(of_joints, n),
             **dict.fromkeys((*single, "sound"), 1),
+            **dict.fromkeys((*COMMANDED, "limit") if by_drives else (), n),
         }
         self.status = step.place("status")[0]
         self.kept = (*RESULTS, self.status)
@@ -96,6 +102,9 @@ class FaultStages:
         """Return the stages and steps of one cycle, to be fused; see `fused`."""
         late = Recall("states", "behind", MEASURED)
         moves = (*self._plant.steps("semi_implicit_euler"), self._count())
+        acts: tuple[Item, ...] = (self._act(),)
+        if self._by_drives:
+            moves, acts = (self._drive(), *moves), (*acts, self._hold())
         return (
             Record(("q", "qd", "tau", self.status)),
             Remember("states", ("q", "qd")),
@@ -104,7 +113,7 @@ class FaultStages:
             When("deviation", (Normals("noise", "key", "cycle"),)),
             self._arrive(),
             *self._step.items(),
-            self._act(),
+            *acts,
             Repeat(MOST_SUBSTEPS, "left", moves),
             self._watch(),
         )
@@ -188,14 +197,15 @@ class FaultStages:
     def _act(self) -> Stage:
         """Give the command to the drives, which keep the last one where none comes."""
         (tau_in, tau_at), (on_in, on_at) = (self._step.place(x) for x in ("tau", "commands"))
+        efforts = self._efforts
 
         def function(**x: Array) -> dict[str, Any]:
             commands = x[on_in][on_at][0]
-            new = chosen(commands, x[tau_in][tau_at], x["tau"])
+            new = chosen(commands, x[tau_in][tau_at], x[efforts])
             sound = finite(new)
-            changes = both(commands, x["commanding"][0]) * abs(new - x["tau"])
+            changes = both(commands, x["commanding"][0]) * abs(new - x[efforts])
             return {
-                "tau": chosen(sound, new, 0.0),
+                efforts: chosen(sound, new, 0.0),
                 "sound": np.array([both(x["sound"][0], sound)]),
                 "commanding": np.array([either(x["commanding"][0], commands)]),
                 "sharpest": maximum(x["sharpest"], changes),
@@ -203,9 +213,37 @@ class FaultStages:
                 "left": 1.0 * x["substeps"],
             }
 
-        writes = ("tau", "sound", "commanding", "sharpest", "coulomb", "left")
+        writes = (efforts, "sound", "commanding", "sharpest", "coulomb", "left")
         reads = dict.fromkeys((tau_in, on_in, *_FAULT, *writes[:4], OPEN_BRAKES, "substeps"))
         return Stage("act", function, tuple(reads), writes)
+
+    def _hold(self) -> Stage:
+        """Give positions and velocities to the drives, with the efforts of `_act`."""
+        places = [self._step.place(name) for name in ("position", "velocity", "commands")]
+
+        def function(**x: Array) -> dict[str, Any]:
+            *new, commands = (x[array][part] for array, part in places)
+            return {
+                name: chosen(commands[0], value, x[name])
+                for name, value in zip(COMMANDED[1:], new, strict=True)
+            }
+
+        reads = dict.fromkeys((*(array for array, _ in places), *COMMANDED[1:]))
+        return Stage("hold", function, tuple(reads), COMMANDED[1:])
+
+    def _drive(self) -> Stage:
+        """Close the loop in the drives, in a step of the plant."""
+        slices = self._step.step.settings.slices
+
+        def function(**x: Array) -> dict[str, Any]:
+            kp, kd = (x[SETTINGS][slices[name]] for name in ("kp", "kd"))
+            tau, q, qd = (x[name] for name in COMMANDED)
+            rate = x[SETTINGS][slices["drive_velocity"]][0] * qd - x["qd"]
+            tau = tau + kp * (q - x["q"]) + kd * rate
+            return {"tau": clip(tau, -x["limit"], x["limit"])}
+
+        reads = (SETTINGS, *COMMANDED, "q", "qd", "limit")
+        return Stage("drive", function, reads, ("tau",))
 
     @staticmethod
     def _count() -> Stage:

@@ -49,7 +49,7 @@ def test_the_arm_follows_a_motion_by_its_drives(arm):
     last = arm.commanded[-1]
     assert list(last.name) == NAMES
     assert np.abs(np.array(last.position) - FAR).max() < AT_REST
-    assert np.abs(last.velocity).max() < 1e-9
+    wait_for(lambda: np.abs(arm.commanded[-1].velocity).max() < 1e-9, "no commanded velocity")
 
 
 def test_a_hand_that_leads_the_arm_is_told_of_the_damping(start, peer, namespace):
