@@ -27,7 +27,7 @@ class FeedbackParameters:
 
     @property
     def by_drives(self) -> bool:
-        """Whether the drives close the loop."""
+        """Return whether the drives close the loop."""
         return self.feedback == DRIVE
 
 

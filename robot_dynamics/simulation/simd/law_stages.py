@@ -317,6 +317,7 @@ class LawStages:
             "has_tau": float(self._number in (FEEDFORWARD, COUPLED)),
             "table_friction": None,
             "tau": x["last"],
+            "total": x["last"],
             "cut": x["cut"],
             "load": self._entries(f"{LAW}load", x),
             "continuous": step.continuous,
