@@ -361,6 +361,7 @@ class Configuration:
         p, d, i = (getattr(x, f"gains.{name}") for name in "pdi")
         inertia, own = self._inertia + self._rotor(x), self._own_gains(x, rate)
         first, any_own = first_largest(own)
+        refuse.notice("slow_rate", less(rate, RATES[0]), -1.0)
         alone = both(self._couples(rate), any_own, negated(_closes_drives(x)))
         refuse.notice("own_gains", alone, first)
         lag = 1.5 / rate  # half a period, and at the latest a cycle

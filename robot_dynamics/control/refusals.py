@@ -119,6 +119,11 @@ REFUSALS: Mapping[str, Sentence] = {
         ("", ""),
         "lower kd in the driver",
     ),
+    "slow_rate": Sentence(
+        "the update rate is below those for which there are default gains",
+        ("", ""),
+        "give gains.<joint>.p and d",
+    ),
     "own_gains": Sentence(
         "gains.{joint} are set, so feedback of every joint is by gains.<joint>.p and d, and no "
         "longer by the mass matrix",

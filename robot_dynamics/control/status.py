@@ -148,6 +148,7 @@ class Cause(enum.IntEnum):
     OSCILLATION = 5
     OVERSPEED = 6
     STANDING = 7
+    END_OF_RANGE = 8
 
 
 class Sentence(NamedTuple):
@@ -214,6 +215,11 @@ SENTENCES = {
         "joint '{joint}' moves at {value}, beyond its limit of {limit}",
         ("velocity", "velocity"),
         "look whether the states are right and the gains fit, then resume",
+    ),
+    Cause.END_OF_RANGE: Sentence(
+        "joint '{joint}' is {value} from its reference, and {limit} from the end of its range",
+        ("position", "position"),
+        "keep motions within the range, or clear what pushes the joint there",
     ),
     Cause.OSCILLATION: Sentence(
         "joint '{joint}' oscillates by {value} at {limit}",

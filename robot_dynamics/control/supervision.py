@@ -20,6 +20,7 @@ from robot_dynamics.control.laws import (
 )
 from robot_dynamics.control.limits import FAST
 from robot_dynamics.control.logic import (
+    HUGE,
     NEVER,
     all_of,
     among,
@@ -42,6 +43,12 @@ from robot_dynamics.control.status import (
     Status,
     next_status,
 )
+
+AT_END = 0.01
+"""Distance from the end of its range at which a joint stands there, rad or m."""
+
+PUSHED = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.STANDING)
+"""Causes behind which there may be the end of a range."""
 
 SHORTEST_PAUSE_S = 0.1
 """Least time to settle after a joint did not move, s."""
@@ -337,11 +344,30 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     for happens, *reason in candidates:
         takes = both(happens, equal(found[0], Cause.NONE))
         found = tuple(chosen(takes, a, b) for a, b in zip(reason, found, strict=True))
+    if_at_end = _at_end(x, found[0], found[1], error)
+    found = tuple(chosen(if_at_end[0], a, b) for a, b in zip(if_at_end[1:], found, strict=True))
     # An oscillation is also found in an arm that is stopped for another cause
     shakes = both(less(0.5, x.oscillates), negated(resumed))
     shakes = both(shakes, negated(among(found[0], (Cause.COLLISION, Cause.OSCILLATION))))
     shaking = x.oscillates, x.oscillating_joint, x.oscillating_size, x.oscillating_rate
     return tuple(chosen(shakes, a, b) for a, b in zip(shaking, found, strict=True))
+
+
+def _at_end(x: Any, cause: Any, joint: Any, error: Any) -> tuple[Any, ...]:
+    """Return whether an arm stops anew because a joint is at the end of its range, and the reason.
+
+    Args:
+        x: Fields of the step.
+        cause: Cause of the stop so far.
+        joint: Its joint.
+        error: Position errors, shape (n,), rad or m.
+    """
+    to_end, off = HUGE, 0.0
+    for k, distance in enumerate(minimum(x.q - x.lower, x.upper - x.q)):
+        here = less(abs(joint - k), 0.5)
+        to_end, off = chosen(here, distance, to_end), chosen(here, error[k], off)
+    pushed = both(among(cause, PUSHED), equal(x.cause, Cause.NONE), less(to_end, AT_END))
+    return pushed, float(Cause.END_OF_RANGE), joint, off, to_end
 
 
 def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:

@@ -19,12 +19,9 @@ constexpr std::size_t SHOWN = 12;     // names of frames in a message
 
 void check(const std::string & name, double value)
 {
-  if (!std::isfinite(value)) {
-    throw Refusal(name + " is " + text(value, "%g") + "; every number must be finite");
-  }
-  if (std::abs(value) > LARGEST) {
+  if (!(std::abs(value) <= LARGEST)) {
     throw Refusal(
-      name + " is " + text(value, "%g") + "; give " + text(LARGEST, "%g") +
+      name + " is " + text(value, "%g") + "; give finite numbers of " + text(LARGEST, "%g") +
       " at most, in SI units");
   }
 }

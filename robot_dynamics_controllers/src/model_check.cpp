@@ -67,9 +67,8 @@ std::string difference(
     const auto a = found.segment(at, part.size);
     const auto b = model.segment(at, part.size);
     const double scale = std::max(b.lpNorm<Eigen::Infinity>(), part.least_scale);
-    const bool infinite = std::isinf(scale);  // a limit that is none
-    const bool same = infinite ? a == b : ((a - b).array().abs() <= TOLERANCE * scale).all();
-    if (!same) {
+    // An infinite limit is none
+    if (std::isinf(scale) ? a != b : !((a - b).array().abs() <= TOLERANCE * scale).all()) {
       return name + " has " + part.words + " " + digits(a) + part.unit + ", not " + digits(b) +
              part.unit;
     }

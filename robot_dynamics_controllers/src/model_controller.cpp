@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,6 @@ namespace
 
 constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
 constexpr auto DIAGNOSTICS_PERIOD = std::chrono::seconds(1);
-constexpr double SLOWEST_RATE = 50.0;  // Hz, for which there are default gains
 constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
@@ -182,12 +182,6 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     return CallbackReturn::FAILURE;
   }
   warn_of_unknown_parameters();
-  if (get_update_rate() < SLOWEST_RATE) {
-    RCLCPP_WARN(
-      logger,
-      "update rate of %u Hz: the default gains are for %g Hz and more; give gains.<joint>.p and d",
-      get_update_rate(), SLOWEST_RATE);
-  }
   refused_ = 0;
   feels_ = true;
   contested_.clear();
@@ -247,8 +241,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
 ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_lifecycle::State &)
 {
   if (*state(SEEN) > 0.5) {
-    const double * load = arrived(LOAD);
-    model().hold(state(Q), settings_.data(), load, last_effort_.data());
+    model().hold(state(Q), settings_.data(), arrived(LOAD), last_effort_.data());
     write_commands(last_effort_.data(), still_.data());
   }
   shown_[ACTIVE] = 0.0;
@@ -453,7 +446,7 @@ void ModelController::read_reference_interfaces()
   }
 }
 
-void ModelController::write_commands(const double * effort, const double * velocity)
+void ModelController::write_commands(const double * effort, const double * qd)
 {
   const auto n = static_cast<Eigen::Index>(n_);
   effort_ = Eigen::Map<const Eigen::VectorXd>(effort, n);
@@ -462,12 +455,10 @@ void ModelController::write_commands(const double * effort, const double * veloc
   }
   std::size_t k = 0;
   bool written = true;
-  for (const std::string & interface : wiring_.given.command_interfaces) {
-    const double * values = interface == "effort"     ? effort_.data()
-                            : interface == "velocity" ? velocity
-                                                      : state(POSITION);
+  for (const std::string & kind : wiring_.given.command_interfaces) {
+    const auto * x = kind == "effort" ? effort_.data() : kind == "velocity" ? qd : state(POSITION);
     for (std::size_t i = 0; i < n_; ++i, ++k) {
-      written = command_interfaces_[k].set_value(values[i], 1) && written;
+      written = command_interfaces_[k].set_value(x[i], 1) && written;
     }
   }
   shown_[UNWRITTEN] += written ? 0.0 : 1.0;
@@ -683,23 +674,17 @@ void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
     if (!frame.empty() && frame != model().root) {
       throw Refusal("frame " + quoted(frame) + " is not the root link " + quoted(model().root));
     }
-    const auto before = gravity_;
     const std::vector<double> asked = {msg.vector.x, msg.vector.y, msg.vector.z};
     check_finite(asked);
+    const Configured found = values_->configured(*get_node(), lookup({}), &asked);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    check_load(found.load, "");
+    present_.load = found.load;
     gravity_ = asked;
-    try {
-      Configured found = configured(lookup({}));
-      const std::lock_guard<std::mutex> lock(mutex_);
-      check_load(found.load, "");
-      present_.load = found.load;
-      put_load();
-      const std::string line = words_for_load(model(), present_.load);
-      if (reasons_.is_due(line, std::chrono::steady_clock::now())) {  // a stream, at most
-        RCLCPP_INFO(get_node()->get_logger(), "%s", line.c_str());
-      }
-    } catch (...) {
-      gravity_ = before;
-      throw;
+    put_load();
+    const std::string line = words_for_load(model(), present_.load);
+    if (reasons_.is_due(line, std::chrono::steady_clock::now())) {  // a stream, at most
+      RCLCPP_INFO(get_node()->get_logger(), "%s", line.c_str());
     }
   } catch (const Refusal & error) {
     refuse(std::string("gravity refused: ") + error.what());
@@ -778,8 +763,7 @@ std::string ModelController::why_ignored(const char * topic)
     }
   }
   if (!has_one_publisher(topic)) {
-    const auto line = contested_.find(topic);
-    return line == contested_.end() ? std::string(topic) + " has several publishers" : line->second;
+    return contested_[topic];
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::string status = status_of(latest_);
@@ -790,8 +774,9 @@ std::string ModelController::why_ignored(const char * topic)
 bool ModelController::has_one_publisher(const char * topic)
 {
   const auto node = get_node();
-  const std::string name = std::string(node->get_fully_qualified_name()) + "/" + topic;
-  if (node->count_publishers(name) < 2) {
+  const auto found =
+    node->get_publishers_info_by_topic(std::string(node->get_fully_qualified_name()) + "/" + topic);
+  if (found.size() < 2) {
     if (contested_.erase(topic) > 0) {
       RCLCPP_INFO(node->get_logger(), "%s has one publisher and is followed again", topic);
     }
@@ -800,12 +785,7 @@ bool ModelController::has_one_publisher(const char * topic)
   drops_target_ = true;
   if (contested_.count(topic) == 0) {
     std::vector<std::string> names;
-    for (const auto & info : node->get_publishers_info_by_topic(name)) {
-      names.push_back(name_of(info));
-    }
-    if (names.size() < 2) {  // one is not discovered yet
-      return false;
-    }
+    std::transform(found.begin(), found.end(), std::back_inserter(names), name_of);
     std::sort(names.begin(), names.end());
     contested_[topic] = std::string(topic) + " is published by " + joined(names, " and ") +
                         ": the hand follows none of them until one is left";
@@ -844,7 +824,7 @@ void ModelController::report()
         has_one_publisher(topic);
       }
     }
-    publish_diagnostics();
+    publish_diagnostics(now);
   }
 }
 
@@ -860,17 +840,14 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   const double braked = now.number("braked_by");
   const double was_braked = before.active() ? before.number("braked_by") : -1.0;
   if (braked > -0.5 && braked != was_braked) {
-    RCLCPP_WARN(
-      logger,
-      "joint %s does not move although it is pushed; is its brake closed? The controller keeps "
-      "trying",
-      quoted(model().joints[static_cast<std::size_t>(braked)].name).c_str());
+    RCLCPP_WARN(logger, "%s The controller keeps trying", words_for_brake(now).c_str());
   } else if (braked < -0.5 && was_braked > -0.5) {
     RCLCPP_INFO(logger, "the joints move");
   }
-  const std::string cause = model().causes[static_cast<std::size_t>(now.number("cause"))].name;
   const double touched = now.number("touched");
-  if (touched != (before.active() ? before.number("touched") : -1.0) && cause != "collision") {
+  if (
+    touched != (before.active() ? before.number("touched") : -1.0) &&
+    cause_of(now) != "collision") {
     if (touched > -0.5) {
       RCLCPP_WARN(logger, "%s", contact(now).c_str());
     } else {
@@ -934,8 +911,7 @@ void ModelController::log_hand(const Snapshot & before, const Snapshot & now)
 void ModelController::publish_hand(const Snapshot & now)
 {
   std_msgs::msg::Header header;
-  header.stamp.sec = static_cast<std::int32_t>(now[STAMP_S]);
-  header.stamp.nanosec = static_cast<std::uint32_t>(now[STAMP_NS]);
+  header.stamp = stamp_of(now);
   if (topics_.external->get_subscription_count() > 0) {
     sensor_msgs::msg::JointState msg;
     msg.header = header;
@@ -961,7 +937,7 @@ void ModelController::publish_hand(const Snapshot & now)
   }
 }
 
-void ModelController::publish_diagnostics()
+void ModelController::publish_diagnostics(const Snapshot & now)
 {
   Facts facts;
   facts.name = get_node()->get_name();
@@ -969,15 +945,13 @@ void ModelController::publish_diagnostics()
   facts.mode = get_node()->get_parameter("mode").as_string();
   facts.feels = get_node()->get_parameter("task.force_feedback").as_bool();
   facts.refused = refused_;
-  Snapshot snapshot;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    snapshot = latest_;
     facts.load = words_for_load(model(), present_.load);
   }
   diagnostic_msgs::msg::DiagnosticArray msg;
   msg.header.stamp = get_node()->now();
-  msg.status.push_back(diagnostics(snapshot, facts));
+  msg.status.push_back(diagnostics(now, facts));
   topics_.diagnostics->publish(msg);
   counts_anew_ = true;
 }

@@ -74,7 +74,7 @@ private:
   void read_states();
   void take_changes();
   void read_reference_interfaces();
-  void write_commands(const double * effort, const double * velocity);
+  void write_commands(const double * effort, const double * qd);
   void show(std::int64_t stamp);
 
   // -- in other threads
@@ -107,7 +107,7 @@ private:
   void log(const Snapshot & before, const Snapshot & now);
   void log_hand(const Snapshot & before, const Snapshot & now);
   void publish_hand(const Snapshot & now);
-  void publish_diagnostics();
+  void publish_diagnostics(const Snapshot & now);
 
   double * arrived(Arrived field) { return arrived_.data() + arrived_at_[field]; }
   const double * state(State field) const { return state_ + state_at_[field]; }
@@ -151,10 +151,10 @@ private:
   std::optional<std::vector<double>> gravity_;  // of the topic
   Snapshot latest_, logged_;
   std::vector<double> last_effort_;  // left on deactivation
-  std::vector<double> still_;  // no velocity
+  std::vector<double> still_;        // no velocity
   std::uint32_t refused_ = 0;
-  std::atomic<bool> filling_{false};  // parameters are set by this controller itself
-  Reasons reasons_;  // logged of late
+  std::atomic<bool> filling_{false};              // parameters are set by this controller itself
+  Reasons reasons_;                               // logged of late
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
   bool feels_ = true;  // a wrench is measured, where force feedback needs one
   std::chrono::steady_clock::time_point diagnosed_at_;

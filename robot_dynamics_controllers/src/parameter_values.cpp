@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "refusal.hpp"
 
@@ -134,12 +135,13 @@ std::vector<double> ParameterValues::numbers(
   const rclcpp_lifecycle::LifecycleNode & node, const Lookup & get) const
 {
   std::vector<double> values(model_.parameters.size, NAN_VALUE);
-  const std::vector<std::string> interfaces = get("command_interfaces").as_string_array();
-  const auto takes = [&interfaces](const char * kind) {
-    return std::count(interfaces.begin(), interfaces.end(), kind) > 0 ? 1.0 : 0.0;
-  };
-  const std::map<std::string, double> facts = {  // which no parameter gives
-    {"rate", rate_}, {"takes_position", takes("position")}, {"takes_velocity", takes("velocity")}};
+  const std::vector<std::string> listed = get("command_interfaces").as_string_array();
+  const std::set<std::string> kinds(listed.begin(), listed.end());
+  const std::map<std::string, double> facts = {
+    // which no parameter gives
+    {"rate", rate_},
+    {"takes_position", kinds.count("position") > 0 ? 1.0 : 0.0},
+    {"takes_velocity", kinds.count("velocity") > 0 ? 1.0 : 0.0}};
   for_each_parameter(
     model_, [&](const Field & field, const std::string & name, std::size_t at, std::size_t size) {
       if (const auto fact = facts.find(name); fact != facts.end()) {
@@ -225,19 +227,16 @@ Wiring wiring_of(const model_controller::Params & given, const Model & model)
       "the model of robot " + quoted(model.robot) + " has the joints " + joined(names) + ", not " +
       joined(given.joints) + "; load the controller again for other joints");
   }
-  const auto count = [&given](const char * interface) {
-    return std::count(given.command_interfaces.begin(), given.command_interfaces.end(), interface);
-  };
-  const bool position = count("position") == 1;
-  const bool velocity = position && count("velocity") == 1;
-  const std::size_t kinds = 1u + (position ? 1u : 0u) + (velocity ? 1u : 0u);
-  if (count("effort") != 1 || given.command_interfaces.size() != kinds) {
+  const std::vector<std::string> & listed = given.command_interfaces;
+  const std::set<std::string> kinds(listed.begin(), listed.end());
+  const bool lacks_position = kinds.count("velocity") > kinds.count("position");
+  if (listed.size() != kinds.size() || kinds.count("effort") == 0 || lacks_position) {
     throw Refusal(
       "parameter 'command_interfaces' is [" + joined(given.command_interfaces) +
       "]; give [effort], [position, effort] or [position, velocity, effort]");
   }
   if (given.actuator_space) {
-    if (position) {
+    if (kinds.size() > 1) {
       throw Refusal("actuator_space needs command_interfaces [effort]: positions are of joints");
     }
     std::vector<double> coupling = given.actuator_coupling;

@@ -12,7 +12,7 @@ namespace robot_dynamics_controllers
 namespace
 {
 
-constexpr double AT_STOP = 0.01;  // rad or m from the end of a range
+constexpr const char * TARGETS[] = {"none: held", "target_pose", "target_twist"};
 constexpr double SATURATED_SHARE = 0.1;
 constexpr double LARGEST_MISSED_SHARE = 0.01;
 
@@ -21,12 +21,6 @@ std::string short_text(double x) { return text(x, "%.3g"); }
 std::string joint_name(const Model & model, std::size_t joint)
 {
   return "joint " + quoted(model.joints[joint].name);
-}
-
-/// Return words for what the hand follows.
-std::string target_words(double given)
-{
-  return given < 0.5 ? "none: held" : given < 1.5 ? "target_pose" : "target_twist";
 }
 
 }  // namespace
@@ -49,19 +43,23 @@ void Snapshot::count_anew()
 
 std::string status_of(const Snapshot & snapshot)
 {
-  return snapshot.model().statuses[static_cast<std::size_t>(snapshot.number("status"))].name;
+  return snapshot.model().statuses[snapshot.index("status")].name;
+}
+
+std::string cause_of(const Snapshot & snapshot)
+{
+  return snapshot.model().causes[snapshot.index("cause")].name;
 }
 
 std::string words_for_status(const Snapshot & snapshot)
 {
-  const auto & status =
-    snapshot.model().statuses[static_cast<std::size_t>(snapshot.number("status"))];
+  const auto & status = snapshot.model().statuses[snapshot.index("status")];
   return snapshot.in_task() ? status.words_in_task : status.words;
 }
 
 std::string contact(const Snapshot & snapshot)
 {
-  const auto i = static_cast<std::size_t>(snapshot.number("touched"));
+  const std::size_t i = snapshot.index("touched");
   const std::string of = " " + unit(snapshot.model(), i, "effort");
   return joint_name(snapshot.model(), i) + " feels an external " +
          short_text(snapshot.field("external")[i]) + of + ", its threshold is " +
@@ -69,22 +67,27 @@ std::string contact(const Snapshot & snapshot)
          "; a contact, an unknown load, or a wrong model?";
 }
 
+std::string words_for_brake(const Snapshot & snapshot)
+{
+  return joint_name(snapshot.model(), snapshot.index("braked_by")) +
+         " does not move although it is pushed; is its brake closed?";
+}
+
+builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot)
+{
+  builtin_interfaces::msg::Time stamp;
+  stamp.sec = static_cast<std::int32_t>(snapshot[STAMP_S]);
+  stamp.nanosec = static_cast<std::uint32_t>(snapshot[STAMP_NS]);
+  return stamp;
+}
+
 std::string reason_of_stop(const Snapshot & snapshot)
 {
   const Model & model = snapshot.model();
-  const robot_dynamics_cause & cause =
-    model.causes[static_cast<std::size_t>(snapshot.number("cause"))];
-  const double joint = snapshot.number("stop_joint");
-  const auto i = static_cast<std::size_t>(std::max(joint, 0.0));
-  const double q = snapshot.field("q")[i];
-  const bool at_stop = std::min(q - model.joints[i].lower, model.joints[i].upper - q) < AT_STOP;
-  const std::string name = cause.name;
-  const bool pushes = name == "tracking_error" || name == "saturation";
-  const std::string remedy = pushes && at_stop
-                               ? "the joint is at the end of its range (" + short_text(q) + ")"
-                               : cause.remedy;
+  const robot_dynamics_cause & cause = model.causes[snapshot.index("cause")];
+  const double i = snapshot.number("stop_joint");
   return sentence(
-    model, cause, joint, snapshot.number("stop_value"), snapshot.number("stop_limit"), remedy);
+    model, cause, i, snapshot.number("stop_value"), snapshot.number("stop_limit"), cause.remedy);
 }
 
 std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort)
@@ -92,10 +95,9 @@ std::string farewell(const Snapshot & snapshot, const std::vector<double> & last
   if (!snapshot.sees()) {
     return "deactivated before a state came; nothing was commanded";
   }
-  const double joint = snapshot.number("moving_joint");
-  const auto i = static_cast<std::size_t>(std::max(joint, 0.0));
+  const std::size_t i = snapshot.index("moving_joint");
   std::string moving;
-  if (joint >= 0.0) {
+  if (snapshot.number("moving_joint") >= 0.0) {
     moving = " although " + joint_name(snapshot.model(), i) + " moves at " +
              short_text(snapshot.number("moving_speed")) + " " +
              unit(snapshot.model(), i, "velocity");
@@ -119,8 +121,7 @@ void fill(control_msgs::msg::JointTrajectoryControllerState & msg, const Snapsho
 {
   const std::size_t n = snapshot.model().joint_count;
   const double * desired = snapshot.field("desired");
-  msg.header.stamp.sec = static_cast<std::int32_t>(snapshot[STAMP_S]);
-  msg.header.stamp.nanosec = static_cast<std::uint32_t>(snapshot[STAMP_NS]);
+  msg.header.stamp = stamp_of(snapshot);
   msg.joint_names = joint_names(snapshot.model());
   msg.reference.positions = snapshot.joints(desired);
   msg.reference.velocities = snapshot.joints(desired + n);
@@ -181,7 +182,7 @@ void add_hand(Status & msg, const Snapshot & snapshot, const Facts & facts)
   };
   const double given = snapshot.number("given");
   add(msg, "hand", snapshot.model().hand);
-  add(msg, "target", target_words(given));
+  add(msg, "target", TARGETS[snapshot.index("given")]);
   if (given > 0.5) {
     const double came = snapshot.number(given < 1.5 ? "pose_taken" : "twist_taken");
     add(msg, "target: age (s)", short_text(snapshot.number("cycle_at") - came));
@@ -230,17 +231,11 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);
   }
-  const std::string cause =
-    snapshot.model().causes[static_cast<std::size_t>(snapshot.number("cause"))].name;
-  if (snapshot.number("touched") > -0.5 && cause != "collision") {
+  if (snapshot.number("touched") > -0.5 && cause_of(snapshot) != "collision") {
     add_fault(msg, Status::WARN, contact(snapshot));
   }
   if (snapshot.number("braked_by") > -0.5) {
-    const auto joint = static_cast<std::size_t>(snapshot.number("braked_by"));
-    add_fault(
-      msg, Status::WARN,
-      joint_name(snapshot.model(), joint) +
-        " does not move although it is pushed; is its brake closed?");
+    add_fault(msg, Status::WARN, words_for_brake(snapshot));
   }
   if (!stuck.empty()) {
     add_fault(

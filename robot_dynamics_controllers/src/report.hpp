@@ -5,6 +5,7 @@
 #ifndef REPORT_HPP_
 #define REPORT_HPP_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -60,6 +61,11 @@ public:
     return largest_error() + n_ + offset_of(model_->state, name);
   }
   double number(const char * name) const { return *field(name); }
+  /// Return a number that is an index; 0 for none.
+  std::size_t index(const char * name) const
+  {
+    return static_cast<std::size_t>(std::max(number(name), 0.0));
+  }
   std::vector<double> joints(const char * name) const { return joints(field(name)); }
   std::vector<double> joints(const double * values) const { return {values, values + n_}; }
 
@@ -80,11 +86,18 @@ private:
   std::vector<double> values_;
 };
 
-/// Return the name of the status.
+/// Return the name of the status, and of the cause of a stop.
 std::string status_of(const Snapshot & snapshot);
+std::string cause_of(const Snapshot & snapshot);
 
 /// Return the status in words.
 std::string words_for_status(const Snapshot & snapshot);
+
+/// Return in words that a joint does not move.
+std::string words_for_brake(const Snapshot & snapshot);
+
+/// Return the time of the last cycle.
+builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot);
 
 /// Return the present contact in words.
 std::string contact(const Snapshot & snapshot);

@@ -319,4 +319,4 @@ def test_the_package_stays_small():
         if path.startswith("src/") and path.endswith((".cpp", ".hpp"))
         for line in text.splitlines()
     ]
-    assert sum(bool(line) and not line.startswith("//") for line in lines) <= 2520
+    assert sum(bool(line) and not line.startswith("//") for line in lines) <= 2500

@@ -31,9 +31,6 @@ on meanwhile, as after a restart, is not cancelled by it."""
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs it."""
 
-AT_STOP = 0.01
-"""Distance from the end of its range at which a joint stands at its stop, rad or m."""
-
 SATURATED_SHARE = 0.1
 """Share of saturated cycles since the last report from which a joint is reported."""
 
@@ -206,10 +203,7 @@ class ControllerReport:
     def _reason_behind(self, i: int) -> str:
         """Return what else is known of a joint that deviates; empty if nothing is."""
         node = self._node
-        limits, q = node.robot.limits, node.states.position[i]
         cut = node.saturated[i] - self._saturated[i]
-        if min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP:
-            return f"the joint is at the end of its range ({q:.3g})"
         if cut > SATURATED_SHARE * (node.cycles - self._cycles):
             return "its effort was at its limit: is the load too heavy, or the motion too fast?"
         return node.tuning.describe() if node.tuning.lowered else ""
