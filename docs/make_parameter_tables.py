@@ -29,6 +29,7 @@ from robot_dynamics.nodes.recorder_node import RecorderParameters
 from robot_dynamics.nodes.ros.node_parameters import Described, describe
 from robot_dynamics.nodes.runtime.drive_parameters import (
     BandParameters,
+    DriveGainParameters,
     FrictionParameters,
     RotorParameters,
 )
@@ -41,21 +42,24 @@ from robot_dynamics.nodes.viewer_node import ViewerParameters
 
 PAGE = Path(__file__).with_name("nodes.md")
 
+LOOPS = ("drive.<joint>", DriveGainParameters)
 DRIVES = (("friction.<joint>", FrictionParameters), ("rotor.<joint>", RotorParameters))
 MODEL = (("payload", PayloadParameters), *DRIVES)
 FOLLOWING = (*MODEL, ("friction_scale", FrictionScaleParameters))
 
 NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
-    "simulator_node": (("", SimulatorParameters), *DRIVES),
+    "simulator_node": (("", SimulatorParameters), LOOPS, *DRIVES),
     "feedforward_node": (
         ("", FeedforwardParameters),
         ("constraints", Constraints),
         ("constraints.<joint>", JointConstraints),
+        LOOPS,
         *FOLLOWING,
     ),
     "controller_node": (
         ("", ControllerParameters),
         ("collision", CollisionParameters),
+        LOOPS,
         ("gains.<joint>", GainParameters),
         ("limits.<joint>", LimitParameters),
         ("bands.<joint>", BandParameters),
