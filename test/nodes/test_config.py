@@ -23,6 +23,7 @@ from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.runtime.drive_parameters import (
     BandParameters,
+    DriveGainParameters,
     FrictionParameters,
     RotorParameters,
 )
@@ -69,6 +70,7 @@ def test_the_nodes_have_every_parameter_of_the_table_as_its_type():
     groups = {
         "": (ControllerParameters,),
         "collision.": (CollisionParameters,),
+        "drive.": (DriveGainParameters,),
         "gains.": (GainParameters,),
         "limits.": (LimitParameters, JointLimitParameters),
         "bands.": (BandParameters,),
