@@ -143,7 +143,7 @@ def command(x: Any) -> dict[str, Any]:
     lost = both(x.open_loop, negated(sound))
     aim = chosen(lost, chosen(finite(x.held_tau), x.held_tau, none), aim)
     longest = minimum(x.dt, x.longest_cycle)
-    tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest).tau, x.effort)
+    tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest), x.effort)
 
     acts = either(sound, both(lost, x.seen))
     tau = chosen(acts, tau, last.tau)

@@ -17,6 +17,9 @@ from robot_dynamics.robot.robot import Robot
 LARGEST = float(np.finfo(np.float64).max)
 """Largest finite number."""
 
+ROUND_OFF = 1e-12
+"""Effort beyond a limit that counts as none, relative to the limit."""
+
 
 class Limited(NamedTuple):
     """Efforts within limits, shape (n,), and which joints were cut, shape (n,), 0 or 1."""
@@ -42,11 +45,15 @@ def saturate(tau: Array, limit: Array) -> Limited:
         limit: Largest efforts, shape (n,), not negative, may be infinite.
     """
     within = clip(tau, -limit, limit)
-    return Limited(within, _differ(within, tau))
+    # A fade begins at the last effort, which may have been at the limit: within round-off of it
+    beyond, least = abs(tau - within), ROUND_OFF * abs(within)
+    if tau.dtype == object:
+        return Limited(within, np.asarray(select(least, beyond, 1.0, 0.0)))
+    return Limited(within, np.asarray(beyond > least))
 
 
-def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Limited:
-    """Limit efforts to rate * dt around the previous ones.
+def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Array:
+    """Return efforts within rate * dt of the previous ones, shape (n,).
 
     Args:
         tau: Wanted efforts, shape (n,), N m or N.
@@ -57,14 +64,7 @@ def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> L
     # With dt = 0 a finite rate allows no change and an infinite rate allows any
     with np.errstate(invalid="ignore"):
         step = select(0.0, dt, rate * np.asarray(dt), select(LARGEST, rate, rate, 0.0))
-    within = clip(tau, previous - step, previous + step)
-    return Limited(within, _differ(within, tau))
-
-
-def _differ(a: Array, b: Array) -> Array:
-    if a.dtype == object:
-        return np.asarray(select(0.0, abs(a - b), 1.0, 0.0))
-    return np.asarray(a != b)
+    return np.asarray(clip(tau, previous - step, previous + step))
 
 
 @dataclass(frozen=True, eq=False)

@@ -327,7 +327,7 @@ def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
         lambda: hand.twist_out.publish(twist),
     )
     hand.says(
-        "target_wrench is ignored: force.y is nan; every number must be finite",
+        "target_wrench is ignored: force.y is nan; give finite numbers",
         lambda: hand.wrench_out.publish(wrench),
     )
     held = hand.at()

@@ -180,7 +180,10 @@ def test_other_joints_than_those_of_the_parameter_are_refused(load):
         ({"payload": {"mass": 3000.0}}, "payload: weighs 3000 kg; is the mass in grams?"),
         ({"limits": {HOSTILE[1]: {"effort": 1000.0}}}, "is beyond the limit of the URDF, 90 N"),
         ({"actuator_coupling": [1.0]}, "'actuator_space' is false; set it to true"),
-        ({"command_interfaces": ["position"]}, "give [effort] or [position, effort]"),
+        (
+            {"command_interfaces": ["position"]},
+            "give [effort], [position, effort] or [position, velocity, effort]",
+        ),
         ({"gravity": [0.0, 1.0]}, "parameter 'gravity' has 2 entries; give 3"),
         ({"gravity": [0.0, 1.0, float("nan")]}, "'gravity' has an entry that is no finite number"),
         ({"task": {"speed": [0.2, 200.0]}}, "in parameter 'task.speed' must be within bounds"),

@@ -37,14 +37,14 @@ class HostileCycles:
         rng, arrived, settings = self.rng, self.arrived, self.settings
         kind = rng.choice(
             ["mode", "gains", "load", "gap", "silence", "nan", "jump", "fast", "resume", "hit",
-             "halt", "coupled", "integral", "reaction", "teleport", "end", "unheard", "stall",
-             "base", *["rest"] * 4, *["target"] * 8 * self.tasks]
+             "halt", "coupled", "drives", "integral", "reaction", "teleport", "end", "unheard",
+             "stall", "base", *["rest"] * 4, *["target"] * 8 * self.tasks]
         )  # fmt: skip
         self._event, self._until = (
             kind,
             self.now + rng.choice([0.005, 0.05, 0.3, 1.5], p=[0.4, 0.3, 0.2, 0.1]),
         )
-        if kind in ("mode", "gains", "coupled", "integral", "reaction"):
+        if kind in ("mode", "gains", "coupled", "drives", "integral", "reaction"):
             settings["settings_edition"][0] += 1.0
         if kind == "mode":
             settings["mode"][0] = rng.integers(len(ALL_MODES) if self.tasks else MODES)
@@ -53,6 +53,9 @@ class HostileCycles:
             settings["kd"][:] = rng.uniform(0.0, 20.0, self.n)
         elif kind == "coupled":
             settings["coupled"][0] = rng.integers(2)
+        elif kind == "drives":
+            settings["drive_feedback"][0] = rng.integers(2)
+            settings["drive_velocity"][0] = rng.integers(2)
         elif kind == "integral":
             settings["ki"][:] = rng.uniform(0.0, 50.0, self.n)
         elif kind == "reaction":
