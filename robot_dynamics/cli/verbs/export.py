@@ -3,24 +3,30 @@
     robot-dynamics export model arm.urdf -o arm.so
     robot-dynamics export model panda --lock panda_finger_joint1=0.02 --payload 1.2 -o panda.so
     robot-dynamics export model arm.urdf --source -o arm.c
+    robot-dynamics export config arm.urdf --driver ur --model arm.so -o arm.yaml
     robot-dynamics export controllers -o ~/ros2_ws/src
     robot-dynamics export law ur5 --mode cartesian_impedance --frame tool0 --output impedance.c
 
 `model` compiles a robot into a library that the ros2_control controllers load: its equations, laws,
 limits and names. With --source it writes the C file, to be compiled on another computer.
-`controllers` copies their C++ package, one for all robots. `law` writes a law in task space and the
-motion of its target as two C99 functions.
+`config` writes the parameters of the controllers, by what is known of the driver of the arm
+(`robot-dynamics drivers`). `controllers` copies their C++ package, one for all robots. `law` writes
+a law in task space and the motion of its target as two C99 functions.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.cli.arguments import (
+    add_lock,
     add_robot,
     load_robot,
     new_file,
@@ -28,16 +34,16 @@ from robot_dynamics.cli.arguments import (
     output_file,
     output_folder,
     positive,
+    robot_of,
     say,
+    selection_words,
+    still_joints,
     take_negative_lists,
     text_of_robot,
 )
 from robot_dynamics.cli.recordings import (
-    add_lock,
     add_parameters,
     drives_of,
-    lock_positions,
-    locked,
     parameter_file,
 )
 from robot_dynamics.control import TASK_MODES
@@ -45,7 +51,21 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.task_space import CONSISTENT, IMPEDANCE, PROJECTORS
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.export.controllers_config import (
+    DEFAULT_RATE,
+    controllers_config,
+    unknown_parameters,
+)
 from robot_dynamics.export.controllers_package import NAME, package_files
+from robot_dynamics.export.driver_checks import (
+    check_efforts,
+    check_interfaces,
+    check_offered,
+    check_takes_effort,
+    joints_left_out,
+)
+from robot_dynamics.export.driver_profile import Driver
+from robot_dynamics.export.drivers import driver_named, recognized
 from robot_dynamics.export.model_library import (
     ModelRequest,
     model_source,
@@ -56,7 +76,9 @@ from robot_dynamics.export.package_folder import write_folder
 from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot.catalogue import located, split_arguments
 from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.spatial import Inertia
 
 
@@ -64,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
     _add_model(actions.add_parser("model", help="a robot for the ros2_control controllers"))
+    _add_config(actions.add_parser("config", help="parameters of the ros2_control controllers"))
     controllers = actions.add_parser("controllers", help="the ros2_control controllers, in C++")
     controllers.add_argument(
         "-o",
@@ -76,6 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     controllers.add_argument(
         "--force", action="store_true", help="overwrite a package that was changed by hand"
     )
+    _add_driver(controllers)
     law = actions.add_parser("law", help="a law in task space as C99 functions")
     add_robot(law)
     law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
@@ -90,9 +114,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_driver(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--driver",
+        metavar="NAME",
+        help="driver of the arm, of `robot-dynamics drivers`, or none (default: by the hardware of "
+        "the URDF)",
+    )
+
+
+def _add_config(config: argparse.ArgumentParser) -> None:
+    take_negative_lists(config)
+    add_robot(config)
+    add_lock(config, "joints that stand still, and their positions (rad or m)")
+    _add_driver(config)
+    config.add_argument(
+        "--interfaces",
+        metavar="KIND,...",
+        help="command interfaces of each joint (default: those of the driver, or effort)",
+    )
+    config.add_argument(
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="library of `export model` (default: the name of the output, with .so)",
+    )
+    config.add_argument(
+        "--rate", type=positive, help="update rate, Hz (default: that of the driver, or 1000)"
+    )
+    config.add_argument(
+        "-o", "--output", metavar="FILE", required=True, type=output_file, help="YAML to write"
+    )
+
+
 def _add_model(model: argparse.ArgumentParser) -> None:
     take_negative_lists(model)
     add_robot(model)
+    _add_driver(model)
     add_lock(model, "joints that stand still, and their positions (rad or m)")
     model.add_argument(
         "--payload", type=positive, metavar="MASS", help="carried from the start, kg"
@@ -133,12 +191,13 @@ def _add_model(model: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what is asked for."""
-    return {"law": _law, "model": _model, "controllers": _controllers}[arguments.action](arguments)
+    actions = {"law": _law, "model": _model, "config": _config, "controllers": _controllers}
+    return actions[arguments.action](arguments)
 
 
 def _law(arguments: argparse.Namespace) -> int:
     """Write a law in task space, or print it."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    robot = robot_of(arguments)
     hand = only_tip(robot) if arguments.frame is None else arguments.frame
     scalar = "float" if arguments.float else "double"
     text = task_law_source(Dynamics(robot), hand, arguments.mode, arguments.projector, scalar)
@@ -152,6 +211,9 @@ def _law(arguments: argparse.Namespace) -> int:
 
 def _controllers(arguments: argparse.Namespace) -> int:
     """Copy the package, and print the commands that build it."""
+    driver = _given_driver(arguments.driver)
+    if driver is not None:
+        check_takes_effort(driver)
     folder = arguments.output / NAME
     files = package_files()
     write_folder(folder, files, force=arguments.force)
@@ -162,19 +224,92 @@ def _controllers(arguments: argparse.Namespace) -> int:
     print(f"  cd {shlex.quote(str(workspace))}")
     print("  rosdep install --from-paths src -y --ignore-src")
     print(f"  colcon build --packages-select {NAME}")
-    print("  robot-dynamics export model ROBOT.urdf -o ROBOT.so")
+    named = "" if driver is None else f" --driver {driver.name}"
+    print(f"  robot-dynamics export model ROBOT.urdf{named} -o ROBOT.so")
+    print(f"  robot-dynamics export config ROBOT.urdf{named} -o ROBOT.yaml")
+    return 0
+
+
+def _given_driver(name: str | None) -> Driver | None:
+    """Return the driver of the option; None if it is not given, or none."""
+    return None if name in (None, "none") else driver_named(str(name))
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """The arm that a controller of efforts moves, and what is known of its hardware.
+
+    Args:
+        whole: The robot of the URDF.
+        still: Positions of the joints that stand still.
+        hardware: Hardware of the URDF.
+        driver: Its driver, if it is known.
+    """
+
+    whole: Robot
+    still: Mapping[str, float]
+    hardware: Sequence[Hardware]
+    driver: Driver | None
+
+    @property
+    def robot(self) -> Robot:
+        """The robot without the joints that stand still."""
+        return self.whole.with_locked(self.still)
+
+
+def _arm(arguments: argparse.Namespace) -> _Arm:
+    """Return the arm of the command line, without the joints that take no efforts.
+
+    Raises:
+        ArgumentError: If its driver takes no efforts.
+        RobotError: If its effort limits are below gravity, or far above those of its drives.
+    """
+    whole = load_robot(arguments.robot)
+    hardware = read_hardware(located(arguments.robot))
+    driver = _given_driver(arguments.driver)
+    if arguments.driver is None and (found := recognized(hardware)):
+        driver = found
+        print(f"driver {found.name}, by the hardware of the URDF", file=sys.stderr)
+    if driver is not None:
+        check_takes_effort(driver)
+    others = joints_left_out(whole.joint_names, hardware, driver)
+    arm = _Arm(whole, still_joints(arguments, whole, others), hardware, driver)
+    check_efforts(find_robot(arguments.robot).name, arm.robot, driver)
+    return arm
+
+
+def _config(arguments: argparse.Namespace) -> int:
+    """Write the parameters of the controllers, and print what they are not yet certain of."""
+    arm = _arm(arguments)
+    driver, robot, output = arm.driver, arm.robot, arguments.output
+    interfaces = ["effort"] if driver is None else list(driver.interfaces.value)
+    if arguments.interfaces is not None:
+        interfaces = [kind.strip() for kind in arguments.interfaces.split(",")]
+    if driver is not None:
+        check_interfaces(driver, interfaces)
+    check_offered(find_robot(arguments.robot).name, arm.hardware, robot.joint_names, interfaces)
+    model = (arguments.model or output.with_suffix(".so")).absolute()
+    text = controllers_config(robot, driver, interfaces, str(model), arguments.rate)
+    write_whole(output, text)
+    rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
+    print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")
+    if unknown := unknown_parameters(robot, driver):
+        print(f"note: this version of the controllers does not know {', '.join(unknown)}")
+    for name, fact in [] if driver is None else driver.facts:
+        if fact.question:
+            print(f"to find out: {name.replace('_', ' ')}: {fact.question}")
     return 0
 
 
 def _model(arguments: argparse.Namespace) -> int:
     """Write the library or the C file of a robot, and print how to load it."""
-    whole = load_robot(arguments.robot)
-    robot = locked(whole, arguments.lock)
+    arm = _arm(arguments)
+    robot = arm.robot
     payload, endpoint = _payload(arguments, robot)
     request = ModelRequest(
         text_of_robot(arguments.robot),
-        whole,
-        lock_positions(arguments.lock),
+        arm.whole,
+        arm.still,
         payload,
         endpoint,
         arguments.frame or endpoint,
@@ -198,7 +333,7 @@ def _model(arguments: argparse.Namespace) -> int:
     if arguments.source:
         print("compile it by the command at its top, on the computer that loads it")
     else:
-        print(f"next: give the controller the parameter model: {output.absolute()}")
+        print(f"next: robot-dynamics export config, with --model {output.absolute()}")
     return 0
 
 
@@ -226,10 +361,10 @@ def _payload(arguments: argparse.Namespace, robot: Robot) -> tuple[Inertia | Non
 
 def _command(arguments: argparse.Namespace) -> str:
     """Return the command without what differs between machines."""
-    there = Path(arguments.robot).suffix or Path(arguments.robot).exists()
-    robot = find_robot(arguments.robot).name if there else arguments.robot
-    words = ["robot-dynamics", "export", "model", robot]
-    for option in ("lock", "payload", "com", "payload_frame", "frame"):
+    path, given = split_arguments(arguments.robot)
+    robot = find_robot(path).name if Path(path).suffix or Path(path).exists() else path
+    words = ["robot-dynamics", "export", "model", robot, *given, *selection_words(arguments)]
+    for option in ("driver", "payload", "com", "payload_frame", "frame"):
         value = getattr(arguments, option)
         if value is not None:
             text = f"{value:g}" if isinstance(value, float) else value

@@ -20,21 +20,20 @@ import numpy as np
 
 from robot_dynamics.cli.arguments import (
     LONGEST_S,
+    add_lock,
     add_motion,
     add_robot,
     load_robot,
     new_recording,
     output_folder,
+    still_joints,
     text_of_robot,
 )
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
-    add_lock,
     add_parameters,
     drives_of,
-    lock_positions,
-    locked,
     read_motion_file,
 )
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
@@ -97,7 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    whole = load_robot(arguments.robot)
+    still = still_joints(arguments, whole)
+    robot = whole.with_locked(still)
     check_physical(robot)
     motion = _motion(arguments, robot)
     if arguments.record is not None:
@@ -126,7 +127,6 @@ def run(arguments: argparse.Namespace) -> int:
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
     if arguments.record is not None:
-        still = lock_positions(arguments.lock)
         simulated_runs.write_runs(
             arguments.record, description, model, motion, logs.values(), still
         )
