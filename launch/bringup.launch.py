@@ -12,6 +12,7 @@ List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,6 +30,10 @@ from rclpy.validate_topic_name import validate_topic_name
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
+from robot_dynamics.export.controllers_config import node_parameters
+from robot_dynamics.export.driver_checks import check_efforts, check_takes_effort, joints_left_out
+from robot_dynamics.export.driver_profile import Driver
+from robot_dynamics.export.drivers import DRIVERS, driver_named
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.ros.parameter_files import (
     check_config,
@@ -36,8 +41,11 @@ from robot_dynamics.nodes.ros.parameter_files import (
     parameter_file,
     temporary_file,
 )
+from robot_dynamics.nodes.runtime.robot_description import moved
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
+from robot_dynamics.robot.catalogue import with_arguments
+from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -58,6 +66,9 @@ VIEW_DISTANCE = 0.9
 
 ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
+    ("robot_args", "", "Arguments of a xacro file: \"name:=ur ur_type:=ur5e\"", None),
+    ("driver", "", "Driver of the real arm, of `robot-dynamics drivers`: sets rate, namespace and "
+     "joints, and leaves out the efforts that the robot adds itself", ["", *DRIVERS]),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
      "holds its position",
@@ -119,7 +130,13 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     given = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
     simulated = given["simulation"] == "true"
     share = share_folder()
-    description, robot = robot_of(given["robot"], simulated)
+    arguments = shlex.split(given["robot_args"])
+    description, robot = robot_of(with_arguments(given["robot"], arguments), simulated)
+    driver = driver_of(given["driver"], simulated)
+    if driver is not None:
+        robot = arm_of(robot, description, driver)
+        if driver.namespace is not None:
+            given["namespace"] = given["namespace"] or driver.namespace.value
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
     check_file("config", config, "a parameter file")
     check_config("config:=", config)
@@ -159,7 +176,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
     names += [] if replaced else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
-    own = {name: dict(pace) for name in names}  # not of monitor_node
+    known = {} if driver is None else node_parameters(robot, driver)
+    own = {name: {**known.get(name, {}), **pace} for name in names}  # not of monitor_node
     if simulated and not replaced:
         own["controller_node"]["require_effort_limits"] = False
     if given["mode"]:
@@ -171,7 +189,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
     monitored, shown = given["monitor"] == "true", given["rviz"] == "true"
     started: list[LaunchDescriptionEntity] = [
-        LogInfo(msg=line) for line in silent_hardware(description)
+        LogInfo(msg=line) for line in silent_hardware(description) + questions(driver)
     ]
     if given["composed"] == "true":
         asked = [] if simulated else ["--hardware"]
@@ -374,6 +392,39 @@ def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:
     except RobotDynamicsError as error:
         raise RobotError(f"robot:={name}: {error}") from None
     return text, robot
+
+
+def driver_of(name: str, simulated: bool) -> Driver | None:
+    """Return the driver of that name, or None for an empty one.
+
+    Raises:
+        ArgumentError: If there is a simulator, or if the driver takes no efforts.
+    """
+    if not name:
+        return None
+    if simulated:
+        raise ArgumentError(f"driver:={name} is of a real arm; add simulation:=false, or omit it")
+    driver = driver_named(name)
+    check_takes_effort(driver)
+    return driver
+
+
+def arm_of(robot: Robot, description: str, driver: Driver) -> Robot:
+    """Return the robot without the joints that its driver moves by no effort.
+
+    Raises:
+        RobotError: If effort limits are below gravity, or far above those of the drives.
+    """
+    out = joints_left_out(robot.joint_names, read_hardware(description), driver)
+    robot, _ = moved(robot, [name for name in robot.joint_names if name not in out])
+    check_efforts("robot_description", robot, driver)
+    return robot
+
+
+def questions(driver: Driver | None) -> list[str]:
+    """Return what the user of a driver has to find out, a line each."""
+    facts = [] if driver is None else driver.facts
+    return [f"to find out: {name}: {fact.question}" for name, fact in facts if fact.question]
 
 
 def rate_of(text: str) -> float:
