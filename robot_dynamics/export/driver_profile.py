@@ -29,7 +29,7 @@ class Fact(Generic[T]):
 
 @dataclass(frozen=True)
 class Driver:
-    """What is known of the driver of an arm.
+    """Facts about the driver of an arm.
 
     Args:
         name: Its name on the command line.
