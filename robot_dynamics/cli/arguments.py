@@ -161,7 +161,9 @@ def still_joints(
     given = lock_positions(getattr(arguments, "lock", None))
     reasons = dict(others or {})
     if arguments.tip is not None:
-        reasons |= dict.fromkeys(_not_moving(robot, arguments.tip), f"does not move {arguments.tip}")
+        reasons |= dict.fromkeys(
+            _not_moving(robot, arguments.tip), f"does not move {arguments.tip}"
+        )
     if arguments.joints is not None:
         chosen = [name.strip(SPACES) for name in arguments.joints.split(",")]
         for name in chosen:

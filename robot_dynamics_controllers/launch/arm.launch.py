@@ -1,6 +1,6 @@
 """Start controller_manager, the controller of an arm and a joint_trajectory_controller.
 
-robot:=arm.urdf config:=arm.yaml   the URDF, and the parameters of `robot-dynamics export config`
+robot:=arm.urdf config:=arm_controllers.yaml   the URDF, and the file of `export config`
 hardware:=mock    mock hardware, which goes to every commanded position at once
 hardware:=topic   JointState topics of a simulator or driver, by topic_based_hardware_interfaces
 hardware:=urdf    the hardware in <ros2_control> of the URDF

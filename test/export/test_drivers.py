@@ -6,64 +6,20 @@ two joints and a finger.
 
 import json
 import re
+import runpy
 
 import pytest
 import yaml
 
+from driven_arm import STATES, urdf
 from robot_dynamics.cli import main
 from robot_dynamics.control.parameters import PARAMETERS
 from robot_dynamics.export.driver_profile import FRICTION, GRAVITY, VELOCITY_TERMS
 from robot_dynamics.export.drivers import DRIVERS
+from robot_dynamics.robot import share_folder
 from robot_dynamics.robot.urdf.ros2_control import Interfaces, offered, read_hardware
 
-STATES = ("position", "velocity", "effort")
 STRETCHED = 9.81 * (0.2 + 0.5 + 0.42)  # N m: 1 kg each of two links and of the finger at 0.02 m
-
-BODY = """<inertial><origin xyz="{com} 0 0"/><mass value="1"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"""
-
-
-def urdf(plugin="", commands=("effort",), finger=(), effort=40.0, joints=2):
-    """An arm with a finger, and a <ros2_control> with the given command interfaces.
-
-    Args:
-        plugin: Hardware component; empty for no <ros2_control>.
-        commands: Command interfaces of the joints of the arm.
-        finger: Those of the finger; None for no entry at all.
-        effort: Effort limit of all joints, N m or N.
-        joints: Number of joints of the arm.
-    """
-    parts, parent = ['<link name="base"/>'], "base"
-    for k in range(1, joints + 1):
-        parts.append(
-            f'<link name="link{k}">{BODY.format(com=0.2 if k == 1 else 0.1)}</link>'
-            f'<joint name="joint{k}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="link{k}"/><origin xyz="{0.4 if k > 1 else 0} 0 0"/><axis xyz="0 1 0"/>'
-            f'<limit lower="-2" upper="2" velocity="2" effort="{effort}"/></joint>'
-        )
-        parent = f"link{k}"
-    parts.append(
-        f'<link name="tool"/><joint name="flange" type="fixed"><parent link="{parent}"/>'
-        f'<child link="tool"/></joint><link name="finger">{BODY.format(com=0)}</link>'
-        '<joint name="finger_joint1" type="prismatic"><parent link="tool"/><child link="finger"/>'
-        f'<limit lower="0" upper="0.04" velocity="1" effort="{effort}"/></joint>'
-    )
-    if plugin:
-        names = [f"joint{k}" for k in range(1, joints + 1)]
-        offers = {**dict.fromkeys(names, commands), "finger_joint1": finger}
-        rows = "".join(
-            f'<joint name="{name}">'
-            + "".join(f'<command_interface name="{kind}"/>' for kind in kinds)
-            + "".join(f'<state_interface name="{kind}"/>' for kind in STATES)
-            + "</joint>"
-            for name, kinds in offers.items()
-            if kinds is not None
-        )
-        parts.append(
-            f'<ros2_control name="arm" type="system"><hardware><plugin>{plugin}</plugin>'
-            f"</hardware>{rows}</ros2_control>"
-        )
-    return f'<robot name="arm">{"".join(parts)}</robot>'
 
 
 @pytest.fixture
@@ -71,7 +27,7 @@ def export(tmp_path, capsys):
     """Run `export config`; return status, parameters by node (None if refused), output, errors."""
 
     def export(text, *words):
-        path, output = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
+        path, output = tmp_path / "arm.urdf", tmp_path / "controllers.yaml"
         path.write_text(text)
         status = main(["export", "config", str(path), *words, "-o", str(output)])
         nodes = None
@@ -113,6 +69,15 @@ def test_drivers_lists_all_and_one_with_sources_and_questions(capsys):
     assert "to find out: what do the motors do when commands stop?" in out
     assert main(["drivers", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == list(DRIVERS)
+
+
+def test_the_page_of_drivers_has_the_table():
+    script = share_folder() / "docs" / "make_driver_table.py"
+    if not script.is_file():
+        pytest.skip("the documentation is not installed")
+    module = runpy.run_path(str(script))
+    page = module["PAGE"].read_text(encoding="utf-8")
+    assert module["with_table"](page) == page, "run python docs/make_driver_table.py"
 
 
 def test_an_unknown_driver_is_named(capsys):
@@ -198,7 +163,18 @@ def test_without_a_driver_the_rate_is_given_and_the_model_stands_beside(export, 
     assert (status, err) == (0, "left out: finger_joint1 at 0.02 (not of --joints)\n")
     assert nodes["controller_manager"]["update_rate"] == 250
     assert nodes["arm_controller"]["model"] == str(tmp_path / "arm.so")
-    assert out == f"wrote {tmp_path / 'arm.yaml'}: 2 joints, 250 Hz, effort\n"
+    assert out == f"wrote {tmp_path / 'controllers.yaml'}: 2 joints, 250 Hz, effort\n"
+
+
+def test_the_file_of_identified_drives_is_not_overwritten(tmp_path, capsys):
+    path = tmp_path / "arm.urdf"
+    path.write_text(urdf())
+    assert main(["export", "config", str(path), "-o", str(tmp_path / "arm.yaml")]) == 1
+    assert refused(capsys.readouterr().err) == (
+        f"{tmp_path / 'arm.yaml'}: has the name of the file of `identify` for arm.urdf; choose "
+        "another one, such as arm_controllers.yaml"
+    )
+    assert not (tmp_path / "arm.yaml").exists()
 
 
 def test_driver_none_ignores_the_hardware(export):

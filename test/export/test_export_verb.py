@@ -283,7 +283,7 @@ def test_the_controllers_are_copied_with_the_commands_that_build_them(copy, tmp_
         "  rosdep install --from-paths src -y --ignore-src\n"
         "  colcon build --packages-select robot_dynamics_controllers\n"
         "  robot-dynamics export model ROBOT.urdf -o ROBOT.so\n"
-        "  robot-dynamics export config ROBOT.urdf -o ROBOT.yaml\n"
+        "  robot-dynamics export config ROBOT.urdf -o ROBOT_controllers.yaml\n"
     )
     assert {"package.xml", "CMakeLists.txt", controllers_package.HEADER} <= set(files)
     assert (folder / "package.xml").read_text() == files["package.xml"]

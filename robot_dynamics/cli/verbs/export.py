@@ -3,7 +3,7 @@
     robot-dynamics export model arm.urdf -o arm.so
     robot-dynamics export model panda --lock panda_finger_joint1=0.02 --payload 1.2 -o panda.so
     robot-dynamics export model arm.urdf --source -o arm.c
-    robot-dynamics export config arm.urdf --driver ur --model arm.so -o arm.yaml
+    robot-dynamics export config arm.urdf --driver ur -o arm_controllers.yaml
     robot-dynamics export controllers -o ~/ros2_ws/src
     robot-dynamics export law ur5 --mode cartesian_impedance --frame tool0 --output impedance.c
 
@@ -137,7 +137,7 @@ def _add_config(config: argparse.ArgumentParser) -> None:
         "--model",
         type=Path,
         metavar="FILE",
-        help="library of `export model` (default: the name of the output, with .so)",
+        help="library of `export model` (default: ROBOT.so beside the output)",
     )
     config.add_argument(
         "--rate", type=positive, help="update rate, Hz (default: that of the driver, or 1000)"
@@ -226,7 +226,7 @@ def _controllers(arguments: argparse.Namespace) -> int:
     print(f"  colcon build --packages-select {NAME}")
     named = "" if driver is None else f" --driver {driver.name}"
     print(f"  robot-dynamics export model ROBOT.urdf{named} -o ROBOT.so")
-    print(f"  robot-dynamics export config ROBOT.urdf{named} -o ROBOT.yaml")
+    print(f"  robot-dynamics export config ROBOT.urdf{named} -o ROBOT_controllers.yaml")
     return 0
 
 
@@ -280,15 +280,22 @@ def _arm(arguments: argparse.Namespace) -> _Arm:
 
 def _config(arguments: argparse.Namespace) -> int:
     """Write the parameters of the controllers, and print what they are not yet certain of."""
+    output, file = arguments.output, find_robot(arguments.robot)
+    if output.resolve() == file.with_suffix(".yaml").resolve():
+        raise ArgumentError(
+            f"{output}: has the name of the file of `identify` for {file.name}; choose another "
+            f"one, such as {output.stem}_controllers.yaml"
+        )
     arm = _arm(arguments)
-    driver, robot, output = arm.driver, arm.robot, arguments.output
+    driver, robot = arm.driver, arm.robot
     interfaces = ["effort"] if driver is None else list(driver.interfaces.value)
     if arguments.interfaces is not None:
         interfaces = [kind.strip() for kind in arguments.interfaces.split(",")]
     if driver is not None:
         check_interfaces(driver, interfaces)
-    check_offered(find_robot(arguments.robot).name, arm.hardware, robot.joint_names, interfaces)
-    model = (arguments.model or output.with_suffix(".so")).absolute()
+    check_offered(file.name, arm.hardware, robot.joint_names, interfaces)
+    beside = output.with_name(f"{file.name.partition('.')[0]}.so")
+    model = (arguments.model or beside).absolute()
     text = controllers_config(robot, driver, interfaces, str(model), arguments.rate)
     write_whole(output, text)
     rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
