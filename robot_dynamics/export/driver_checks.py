@@ -46,10 +46,11 @@ def check_takes_effort(driver: Driver) -> None:
         ArgumentError: If it does not.
     """
     if not driver.takes_effort:
+        identified = ", and `identify` its model" if driver.effort_state.value != "none" else ""
         raise ArgumentError(
             f"driver {driver.name} takes {' and '.join(driver.interfaces.value)}, no effort, so no "
             "controller of this package runs on it; for studies joint_trajectory_with_effort and "
-            "`robot-dynamics effort` give the efforts of its trajectories, and `identify` its model"
+            f"`robot-dynamics effort` give the efforts of its trajectories{identified}"
         )
 
 

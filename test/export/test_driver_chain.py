@@ -5,6 +5,7 @@ ones; with DRIVER_DESCRIPTIONS, a folder of NAME.urdf, they are the drivers' own
 """
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -107,6 +108,8 @@ class Started:
             return FRONT in found and all(one.state == "active" for one in found.values())
 
         wait_for(active, f"active controllers:\n{self._file.read_text()}")
+        ended = re.compile(r"spawner-\d+\]: process has finished")
+        wait_for(lambda: ended.search(self._file.read_text()), "the end of the spawner")
         return found
 
     def close(self):
