@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_lock, joint_values, name_pairs, positive, say
+from robot_dynamics.cli.arguments import joint_values, positive, say
+from robot_dynamics.cli.chosen_joints import add_lock, name_pairs
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification import Drives, Recording, read_parameters

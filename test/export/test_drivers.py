@@ -239,6 +239,23 @@ def test_a_limit_far_above_that_of_the_drive_is_refused(export):
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--interfaces", "efort"], "no interface 'efort' in ros2_control (interfaces: position, "),
+        (
+            ["--driver", "z1", "--tip", "tool", "--model", "arm.so"],
+            "driver z1 has no ros2_control, and the parameters are those of our nodes; leave out "
+            "--interfaces and --model",
+        ),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(export, words, message):
+    status, _, _, err = export(urdf(effort=1000.0, joints=6), *words)
+    assert status == 1
+    assert message in err
+
+
 def test_an_interface_that_the_urdf_does_not_offer_is_refused(export):
     plugin = "ur_robot_driver/URPositionHardwareInterface"
     status, _, _, err = export(urdf(plugin, ("position", "velocity")))

@@ -24,15 +24,14 @@ from rich.table import Table
 
 from robot_dynamics.cli.arguments import (
     add_formulation,
-    add_lock,
     add_robot,
     joint_units,
     new_file,
     output_file,
     positive,
-    robot_of,
     say,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics

@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, robot_of
+from robot_dynamics.cli.arguments import add_formulation, add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES

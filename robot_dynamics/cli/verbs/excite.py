@@ -23,10 +23,9 @@ from robot_dynamics.cli.arguments import (
     joint_values,
     output_file,
     positive,
-    robot_of,
-    selection_words,
     take_negative_lists,
 )
+from robot_dynamics.cli.chosen_joints import robot_of, selection_words
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.errors import ArgumentError, MissingPackageError

@@ -18,29 +18,23 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.cli.arguments import (
-    add_lock,
     add_robot,
-    load_robot,
     new_file,
     number_list,
     output_file,
     output_folder,
     positive,
-    robot_of,
     say,
-    selection_words,
-    still_joints,
     take_negative_lists,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, robot_of, selection_words
+from robot_dynamics.cli.driven_arm import add_driver, driven_arm, given_driver
 from robot_dynamics.cli.recordings import (
     add_parameters,
     drives_of,
@@ -50,7 +44,7 @@ from robot_dynamics.control import TASK_MODES
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.task_space import CONSISTENT, IMPEDANCE, PROJECTORS
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.export.controllers_config import (
     DEFAULT_RATE,
     controllers_config,
@@ -58,14 +52,11 @@ from robot_dynamics.export.controllers_config import (
 )
 from robot_dynamics.export.controllers_package import NAME, package_files
 from robot_dynamics.export.driver_checks import (
-    check_efforts,
     check_interfaces,
     check_offered,
     check_takes_effort,
-    joints_left_out,
 )
-from robot_dynamics.export.driver_profile import Driver
-from robot_dynamics.export.drivers import driver_named, recognized
+from robot_dynamics.export.drivers import ALL
 from robot_dynamics.export.model_library import (
     ModelRequest,
     model_source,
@@ -76,9 +67,8 @@ from robot_dynamics.export.package_folder import write_folder
 from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
-from robot_dynamics.robot.catalogue import located, split_arguments
+from robot_dynamics.robot.catalogue import split_arguments
 from robot_dynamics.robot.endpoint import only_tip
-from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.spatial import Inertia
 
 
@@ -99,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     controllers.add_argument(
         "--force", action="store_true", help="overwrite a package that was changed by hand"
     )
-    _add_driver(controllers)
+    add_driver(controllers)
     law = actions.add_parser("law", help="a law in task space as C99 functions")
     add_robot(law)
     law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
@@ -114,20 +104,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_driver(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--driver",
-        metavar="NAME",
-        help="driver of the arm, of `robot-dynamics drivers`, or none (default: by the hardware of "
-        "the URDF)",
-    )
-
-
 def _add_config(config: argparse.ArgumentParser) -> None:
     take_negative_lists(config)
     add_robot(config)
     add_lock(config, "joints that stand still, and their positions (rad or m)")
-    _add_driver(config)
+    add_driver(config)
     config.add_argument(
         "--interfaces",
         metavar="KIND,...",
@@ -150,7 +131,7 @@ def _add_config(config: argparse.ArgumentParser) -> None:
 def _add_model(model: argparse.ArgumentParser) -> None:
     take_negative_lists(model)
     add_robot(model)
-    _add_driver(model)
+    add_driver(model)
     add_lock(model, "joints that stand still, and their positions (rad or m)")
     model.add_argument(
         "--payload", type=positive, metavar="MASS", help="carried from the start, kg"
@@ -211,7 +192,7 @@ def _law(arguments: argparse.Namespace) -> int:
 
 def _controllers(arguments: argparse.Namespace) -> int:
     """Copy the package, and print the commands that build it."""
-    driver = _given_driver(arguments.driver)
+    driver = given_driver(arguments.driver)
     if driver is not None:
         check_takes_effort(driver)
     folder = arguments.output / NAME
@@ -230,54 +211,6 @@ def _controllers(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _given_driver(name: str | None) -> Driver | None:
-    """Return the driver of the option; None if it is not given, or none."""
-    return None if name in (None, "none") else driver_named(str(name))
-
-
-@dataclass(frozen=True)
-class _Arm:
-    """The arm that a controller of efforts moves, and what is known of its hardware.
-
-    Args:
-        whole: The robot of the URDF.
-        still: Positions of the joints that stand still.
-        hardware: Hardware of the URDF.
-        driver: Its driver, if it is known.
-    """
-
-    whole: Robot
-    still: Mapping[str, float]
-    hardware: Sequence[Hardware]
-    driver: Driver | None
-
-    @property
-    def robot(self) -> Robot:
-        """The robot without the joints that stand still."""
-        return self.whole.with_locked(self.still)
-
-
-def _arm(arguments: argparse.Namespace) -> _Arm:
-    """Return the arm of the command line, without the joints that take no efforts.
-
-    Raises:
-        ArgumentError: If its driver takes no efforts.
-        RobotError: If its effort limits are below gravity, or far above those of its drives.
-    """
-    whole = load_robot(arguments.robot)
-    hardware = read_hardware(located(arguments.robot))
-    driver = _given_driver(arguments.driver)
-    if arguments.driver is None and (found := recognized(hardware)):
-        driver = found
-        print(f"driver {found.name}, by the hardware of the URDF", file=sys.stderr)
-    if driver is not None:
-        check_takes_effort(driver)
-    others = joints_left_out(whole.joint_names, hardware, driver)
-    arm = _Arm(whole, still_joints(arguments, whole, others), hardware, driver)
-    check_efforts(find_robot(arguments.robot).name, arm.robot, driver)
-    return arm
-
-
 def _config(arguments: argparse.Namespace) -> int:
     """Write the parameters of the controllers, and print what they are not yet certain of."""
     output, file = arguments.output, find_robot(arguments.robot)
@@ -286,11 +219,18 @@ def _config(arguments: argparse.Namespace) -> int:
             f"{output}: has the name of the file of `identify` for {file.name}; choose another "
             f"one, such as {output.stem}_controllers.yaml"
         )
-    arm = _arm(arguments)
+    arm = driven_arm(arguments)
     driver, robot = arm.driver, arm.robot
     interfaces = ["effort"] if driver is None else list(driver.interfaces.value)
+    if driver is not None and driver.bridge and (arguments.interfaces or arguments.model):
+        raise ArgumentError(
+            f"driver {driver.name} has no ros2_control, and the parameters are those of our nodes; "
+            "leave out --interfaces and --model"
+        )
     if arguments.interfaces is not None:
         interfaces = [kind.strip() for kind in arguments.interfaces.split(",")]
+        for kind in interfaces:
+            check_known("interface", kind, "ros2_control", ALL)
     if driver is not None:
         check_interfaces(driver, interfaces)
     check_offered(file.name, arm.hardware, robot.joint_names, interfaces)
@@ -310,7 +250,7 @@ def _config(arguments: argparse.Namespace) -> int:
 
 def _model(arguments: argparse.Namespace) -> int:
     """Write the library or the C file of a robot, and print how to load it."""
-    arm = _arm(arguments)
+    arm = driven_arm(arguments)
     robot = arm.robot
     payload, endpoint = _payload(arguments, robot)
     request = ModelRequest(

@@ -29,12 +29,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import (
-    add_robot,
-    output_file,
-    robot_of,
-    take_negative_lists,
-)
+from robot_dynamics.cli.arguments import add_robot, output_file, take_negative_lists
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (

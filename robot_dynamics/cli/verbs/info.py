@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, robot_of, say
+from robot_dynamics.cli.arguments import add_formulation, add_robot, say
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.drivers import recognized

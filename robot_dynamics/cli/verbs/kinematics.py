@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.arguments import add_robot, robot_of
+from robot_dynamics.cli.arguments import add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.verbs.info import chain_rows, chain_table
 from robot_dynamics.kinematics import InverseKinematics

@@ -11,7 +11,8 @@ import argparse
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_robot, robot_of
+from robot_dynamics.cli.arguments import add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     add_parameters,

@@ -11,7 +11,8 @@ import argparse
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.cli.arguments import add_robot, joint_values, robot_of, take_negative_lists
+from robot_dynamics.cli.arguments import add_robot, joint_values, take_negative_lists
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.kinematics import frame_pose

@@ -27,16 +27,14 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.cli.arguments import (
-    add_lock,
     add_robot,
     load_robot,
     percentage,
     positive,
-    robot_of,
     ros_needed,
-    still_joints,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, robot_of, still_joints
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.subprocesses import node_subprocess

@@ -16,7 +16,8 @@ import argparse
 import numpy as np
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_robot, robot_of, say
+from robot_dynamics.cli.arguments import add_robot, say
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion

@@ -20,15 +20,14 @@ import numpy as np
 
 from robot_dynamics.cli.arguments import (
     LONGEST_S,
-    add_lock,
     add_motion,
     add_robot,
     load_robot,
     new_recording,
     output_folder,
-    still_joints,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, still_joints
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (

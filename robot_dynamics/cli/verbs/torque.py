@@ -18,9 +18,9 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     joint_units,
     joint_values,
-    robot_of,
     take_negative_lists,
 )
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics

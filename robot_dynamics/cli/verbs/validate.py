@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.arguments import add_robot, output_file, robot_of
+from robot_dynamics.cli.arguments import add_robot, output_file
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (

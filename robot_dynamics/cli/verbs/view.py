@@ -22,10 +22,10 @@ from robot_dynamics.cli.arguments import (
     add_server,
     load_robot,
     new_recording,
-    robot_of,
     say,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.recordings import read_motion_file
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Robot
