@@ -176,7 +176,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
     names += [] if replaced else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
-    known = {} if driver is None else node_parameters(robot, driver)
+    hardware = read_hardware(description)
+    known = {} if driver is None else node_parameters(robot, driver, hardware)
     own = {name: {**known.get(name, {}), **pace} for name in names}  # not of monitor_node
     if simulated and not replaced:
         own["controller_node"]["require_effort_limits"] = False

@@ -13,9 +13,12 @@ import numpy as np
 import yaml
 
 from robot_dynamics.control.parameters import PARAMETERS
+from robot_dynamics.errors import RobotError
 from robot_dynamics.export.driver_checks import per_joint
 from robot_dynamics.export.driver_profile import FRICTION, GRAVITY, VELOCITY_TERMS, Driver
+from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.urdf.ros2_control import Hardware
 
 CONTROLLER, FRONT = "arm_controller", "arm_trajectory_controller"
 """Names of the model controller, and of the joint_trajectory_controller in front of it."""
@@ -48,15 +51,32 @@ def switches(driver: Driver | None) -> dict[str, bool]:
     return {SWITCHES[effort]: False for effort in adds}
 
 
-def controller_parameters(robot: Robot, driver: Driver | None) -> dict[str, Any]:
-    """Return the parameters of the controller that follow from the driver.
+def controller_parameters(
+    robot: Robot, driver: Driver | None, hardware: Sequence[Hardware] = ()
+) -> dict[str, Any]:
+    """Return the parameters of the controller that follow from the driver and its hardware.
 
     Raises:
-        RobotError: If the joints are not those of the driver.
+        RobotError: If the joints are not those of the driver, or a gain of the hardware is no
+            number.
     """
-    found: dict[str, Any] = switches(driver)
     if driver is None:
-        return found
+        return {}
+    found: dict[str, Any] = switches(driver)
+    limits = _limits(robot, driver)
+    if any(limits.values()):
+        found["limits"] = limits
+    if driver.drive_kp is not None and driver.drive_kd is not None:
+        gains = (per_joint(driver, x.value, robot) for x in (driver.drive_kp, driver.drive_kd))
+        rows = zip(robot.joint_names, *gains, strict=True)
+        own = {name: values for one in hardware for name, values in _gains(one).items()}
+        drive = {name: {"kp": kp, "kd": kd} | own.get(name, {}) for name, kp, kd in rows}
+        found |= {"feedback": "drive", "drive": drive}
+    return found
+
+
+def _limits(robot: Robot, driver: Driver) -> dict[str, dict[str, float]]:
+    """Return the limits that the driver adds to those of the URDF, by joint."""
     limits: dict[str, dict[str, float]] = {name: {} for name in robot.joint_names}
     if driver.effort_limits is not None:
         drives = per_joint(driver, driver.effort_limits.value, robot)
@@ -65,14 +85,19 @@ def controller_parameters(robot: Robot, driver: Driver | None) -> dict[str, Any]
     if driver.effort_rate is not None:
         for limit in limits.values():
             limit["effort_rate"] = driver.effort_rate.value
-    if any(limits.values()):
-        found["limits"] = limits
-    if driver.drive_kp is not None and driver.drive_kd is not None:
-        gains = (per_joint(driver, x.value, robot) for x in (driver.drive_kp, driver.drive_kd))
-        rows = zip(robot.joint_names, *gains, strict=True)
-        found["feedback"] = "drive"
-        found["drive"] = {name: {"kp": kp, "kd": kd} for name, kp, kd in rows}
-    return found
+    return limits
+
+
+def _gains(hardware: Hardware) -> dict[str, dict[str, float]]:
+    """Return the gains kp1, kd1, ... among the parameters of a hardware, by joint."""
+    return {
+        joint: {
+            kind: number(f"<ros2_control>: {kind}{k}", text, RobotError)
+            for kind in ("kp", "kd")
+            if (text := hardware.parameters.get(f"{kind}{k}")) is not None
+        }
+        for k, joint in enumerate(hardware.joints, start=1)
+    }
 
 
 def unknown_parameters(robot: Robot, driver: Driver | None) -> list[str]:
@@ -81,12 +106,14 @@ def unknown_parameters(robot: Robot, driver: Driver | None) -> list[str]:
     return [name for name in controller_parameters(robot, driver) if name not in known]
 
 
-def node_parameters(robot: Robot, driver: Driver) -> dict[str, dict[str, Any]]:
+def node_parameters(
+    robot: Robot, driver: Driver, hardware: Sequence[Hardware] = ()
+) -> dict[str, dict[str, Any]]:
     """Return the parameters of feedforward_node and controller_node that follow from the driver."""
     common = {"rate": driver.rate.value, "joints": list(robot.joint_names)}
     return {
         "feedforward_node": {**common, **switches(driver)},
-        "controller_node": {**common, **controller_parameters(robot, driver)},
+        "controller_node": {**common, **controller_parameters(robot, driver, hardware)},
     }
 
 
@@ -96,6 +123,7 @@ def controllers_config(
     interfaces: Sequence[str],
     model: str,
     rate: float | None = None,
+    hardware: Sequence[Hardware] = (),
 ) -> str:
     """Write the parameters of controller_manager and its controllers, or of the nodes of a bridge.
 
@@ -105,14 +133,15 @@ def controllers_config(
         interfaces: Command interfaces of each joint.
         model: Path of the library of the robot.
         rate: Update rate, Hz; by default that of the driver.
+        hardware: Hardware of the URDF, which may set gains.
 
     Raises:
-        RobotError: If the joints are not those of the driver.
+        RobotError: See `controller_parameters`.
     """
     known = f"driver {driver.name}: robot-dynamics drivers {driver.name}" if driver else "no driver"
     comment = f"# Robot {robot.name}, {known}\n"
     if driver is not None and driver.bridge:
-        nodes = node_parameters(robot, driver)
+        nodes = node_parameters(robot, driver, hardware)
         if rate is not None:
             nodes = {name: {**values, "rate": rate} for name, values in nodes.items()}
         return comment + _yaml(nodes)
@@ -130,7 +159,7 @@ def controllers_config(
             **types[CONTROLLER],
             "model": model,
             "command_interfaces": list(interfaces),
-            **controller_parameters(robot, driver),
+            **controller_parameters(robot, driver, hardware),
         },
         FRONT: {
             **types[FRONT],

@@ -46,8 +46,9 @@ class Driver:
         left_out: Pattern of joints that are no joints of the arm, such as fingers.
         effort_rate: Largest rate of the commanded effort, N m/s.
         effort_limits: Largest commanded efforts of the joints in order, N m; one for all of them.
-        drive_kp: Position gains that the drive adds itself, in order of the joints, N m/rad.
-        drive_kd: Velocity gains likewise, N m s/rad.
+        drive_kp: Position gains that the drive adds itself, in order of the joints, N m/rad; the
+            parameters kp1, kp2, ... of the hardware in a URDF take their places.
+        drive_kd: Velocity gains likewise, N m s/rad; kd1, kd2, ...
         watchdog: What happens when commands stop.
         setup: What to set in the robot.
     """

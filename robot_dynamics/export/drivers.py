@@ -183,12 +183,10 @@ _OPENARM = Driver(
     drive_kp=Fact(
         (70.0, 70.0, 70.0, 60.0, 10.0, 10.0, 10.0),
         "driver: openarm_hardware/include/openarm_hardware/v10_simple_hardware.hpp",
-        "does the URDF set kp1 to kp7? Then take those",
     ),
     drive_kd=Fact(
         (2.75, 2.5, 2.0, 2.0, 0.7, 0.6, 0.5),
         "driver: openarm_hardware/include/openarm_hardware/v10_simple_hardware.hpp",
-        "does the URDF set kd1 to kd7? Then take those",
     ),
     watchdog=Fact(
         "none found",

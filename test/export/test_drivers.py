@@ -148,6 +148,22 @@ def test_drives_of_two_arms_get_the_gains_of_each(export):
     assert kd == [2.75, 2.5, 2.0, 2.0, 0.7, 0.6, 0.5] * 2
 
 
+def test_gains_of_the_urdf_take_the_place_of_those_of_the_profile(export):
+    plugin = "openarm_hardware/OpenArm_v10HW"
+    text = urdf(plugin, STATES, finger=STATES, effort=1000.0, joints=7)
+    gain = '</plugin><param name="kp2">55</param><param name="kd7">0.25</param>'
+    status, nodes, *_ = export(text.replace("</plugin>", gain))
+    assert status == 0
+    drive = nodes["arm_controller"]["drive"]
+    assert drive["joint2"] == {"kp": 55.0, "kd": 2.5}
+    assert drive["joint7"] == {"kp": 10.0, "kd": 0.25}
+    status, _, _, err = export(text.replace("</plugin>", gain.replace("55", "stiff")))
+    assert (status, refused(err)) == (
+        1,
+        "<ros2_control>: kp2 holds 'stiff'; give a number",
+    )
+
+
 def test_a_bridge_gets_parameters_of_the_nodes(export):
     text = urdf(effort=1000.0, joints=6)
     status, nodes, *_ = export(text, "--driver", "z1", "--joints", "joint1,joint2,joint3,joint4,"

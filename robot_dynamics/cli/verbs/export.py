@@ -236,7 +236,7 @@ def _config(arguments: argparse.Namespace) -> int:
     check_offered(file.name, arm.hardware, robot.joint_names, interfaces)
     beside = output.with_name(f"{file.name.partition('.')[0]}.so")
     model = (arguments.model or beside).absolute()
-    text = controllers_config(robot, driver, interfaces, str(model), arguments.rate)
+    text = controllers_config(robot, driver, interfaces, str(model), arguments.rate, arm.hardware)
     write_whole(output, text)
     rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
     print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")

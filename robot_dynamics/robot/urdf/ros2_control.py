@@ -25,11 +25,13 @@ class Hardware:
         name: Its name.
         plugin: Hardware component that controller_manager loads; empty if none is given.
         joints: Interfaces by joint.
+        parameters: Parameters of the component, as text by name.
     """
 
     name: str
     plugin: str
     joints: Mapping[str, Interfaces]
+    parameters: Mapping[str, str]
 
 
 def read_hardware(source: str | os.PathLike[str]) -> tuple[Hardware, ...]:
@@ -49,6 +51,10 @@ def read_hardware(source: str | os.PathLike[str]) -> tuple[Hardware, ...]:
             element.get("name", ""),
             (element.findtext("hardware/plugin") or "").strip(),
             {joint.get("name", ""): _interfaces(joint) for joint in element.findall("joint")},
+            {
+                item.get("name", ""): (item.text or "").strip()
+                for item in element.findall("hardware/param")
+            },
         )
         for element in open_document(source).root.findall("ros2_control")
     )
