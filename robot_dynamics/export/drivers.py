@@ -59,7 +59,7 @@ _UR = Driver(
     setup=(
         Fact(
             f"{_NO_PAYLOAD} (service set_payload), and the direction of gravity (set_gravity)",
-            "driver: ur_robot_driver/doc/usage/force_torque_control.rst",
+            "driver: ur_controllers/doc/index.rst",
         ),
     ),
 )
@@ -89,7 +89,12 @@ _FRANKA = Driver(
         "stops after 20 lost packets in a row; an error leaves the hardware unconfigured",
         "libfranka: docs/overview.rst",
     ),
-    setup=(Fact(f"{_NO_PAYLOAD} (Desk, or setLoad)", "libfranka: docs/overview.rst"),),
+    setup=(
+        Fact(
+            f"{_NO_PAYLOAD} (Desk, or service set_load)",
+            "driver: franka_hardware/src/franka_param_service_server.cpp",
+        ),
+    ),
 )
 
 _KUKA = Driver(
@@ -246,8 +251,8 @@ _YAM = Driver(
     interfaces=Fact(ALL, "driver: i2rt/motor_drivers/dm_driver.py"),
     adds=Fact(
         (),
-        "driver: i2rt/robots/motor_chain_robot.py",
-        "is use_gravity_comp false in the bridge? By default the SDK adds gravity times a factor",
+        "driver: i2rt/motor_drivers/dm_driver.py",
+        "does the bridge command the motor chain? The robot class adds gravity times 1 to 1.2",
     ),
     effort_state=Fact("torque of the motor, N m", "driver: i2rt/motor_drivers/dm_driver.py"),
     left_out=Fact(r"joint[78]", "driver: i2rt/robot_models/arm/yam/yam.urdf"),
@@ -259,6 +264,12 @@ _YAM = Driver(
     drive_kp=Fact((80.0, 80.0, 80.0, 10.0, 10.0, 10.0), "driver: i2rt/robots/config/yam.yml"),
     drive_kd=Fact((5.0, 5.0, 5.0, 1.5, 1.5, 1.5), "driver: i2rt/robots/config/yam.yml"),
     watchdog=Fact("damps after 0.4 s without commands", "driver: README.md"),
+    setup=(
+        Fact(
+            "command set_commands of the motor chain: command_joint_state takes no torque",
+            "driver: i2rt/robots/motor_chain_robot.py",
+        ),
+    ),
 )
 
 _PIPER = Driver(
