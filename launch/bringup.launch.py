@@ -133,8 +133,18 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     arguments = shlex.split(given["robot_args"])
     description, robot = robot_of(with_arguments(given["robot"], arguments), simulated)
     driver = driver_of(given["driver"], simulated)
+    hardware = () if simulated else read_hardware(description)
+    left_out = joints_left_out(robot.joint_names, hardware, driver)
+    if len(left_out) == robot.dof:
+        why = "; ".join({*left_out.values()})
+        raise RobotError(
+            f"robot:={given['robot']}: every joint is left out ({why}); are the joints of "
+            "<ros2_control> those of the robot?"
+        )
+    if left_out:
+        robot, _ = moved(robot, [name for name in robot.joint_names if name not in left_out])
     if driver is not None:
-        robot = arm_of(robot, description, driver)
+        check_efforts(f"robot:={given['robot']}", robot, driver)
         if driver.namespace is not None:
             given["namespace"] = given["namespace"] or driver.namespace.value
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
@@ -154,7 +164,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
     # Ignored parts of the URDF are logged by this launch, not by every node
     described = {"robot_description": description, "log_urdf_warnings": False}
-    common = [config, use_sim_time, described]
+    chosen = {"joints": list(robot.joint_names)} if left_out else {}
+    common = [config, use_sim_time, described | chosen]
 
     replaced = replacement(given)
     remapped = [("effort_command", given["command_topic"])]
@@ -176,7 +187,6 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
     names += [] if replaced else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
-    hardware = read_hardware(description)
     known = {} if driver is None else node_parameters(robot, driver, hardware)
     own = {name: {**known.get(name, {}), **pace} for name in names}  # not of monitor_node
     if simulated and not replaced:
@@ -190,7 +200,12 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
     monitored, shown = given["monitor"] == "true", given["rviz"] == "true"
     started: list[LaunchDescriptionEntity] = [
-        LogInfo(msg=line) for line in silent_hardware(description) + questions(driver)
+        LogInfo(msg=line)
+        for line in [
+            *(f"left out: {name} ({why})" for name, why in left_out.items()),
+            *silent_hardware(description),
+            *questions(driver),
+        ]
     ]
     if given["composed"] == "true":
         asked = [] if simulated else ["--hardware"]
@@ -202,11 +217,11 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         for name in [*names, *(["monitor_node"] if monitored else [])]:
             started.append(node(name, [*common, own.get(name, {})], name=name))
     if motion != "none":
-        moved = {"motion": motion, "file": given["file"]}
-        moved |= {"frame": given["frame"]} if given["frame"] else {}
+        path = {"motion": motion, "file": given["file"]}
+        path |= {"frame": given["frame"]} if given["frame"] else {}
         if (given["repeat"] or str(shown and simulated).lower()) == "true":
-            moved["repeat"] = True
-        started.append(node("trajectory_node", [*common, moved], name="trajectory_node"))
+            path["repeat"] = True
+        started.append(node("trajectory_node", [*common, path], name="trajectory_node"))
     if shown:
         started.append(node("marker_node", common, name="marker_node"))
     # First: if a package is missing, launch fails before it starts the others
@@ -408,18 +423,6 @@ def driver_of(name: str, simulated: bool) -> Driver | None:
     driver = driver_named(name)
     check_takes_effort(driver)
     return driver
-
-
-def arm_of(robot: Robot, description: str, driver: Driver) -> Robot:
-    """Return the robot without the joints that its driver moves by no effort.
-
-    Raises:
-        RobotError: If effort limits are below gravity, or far above those of the drives.
-    """
-    out = joints_left_out(robot.joint_names, read_hardware(description), driver)
-    robot, _ = moved(robot, [name for name in robot.joint_names if name not in out])
-    check_efforts("robot_description", robot, driver)
-    return robot
 
 
 def questions(driver: Driver | None) -> list[str]:

@@ -157,13 +157,13 @@ def test_a_real_arm_is_not_moved_unless_a_motion_is_asked_for():
 
 
 def parameters(node):
-    """The parameters of a node of the launch that follow from its arguments, flat."""
+    """The parameters of a node of the launch without those of its file, flat."""
     from launch_ros.utilities import evaluate_parameters
 
     from launch import LaunchContext
 
-    (own,) = evaluate_parameters(LaunchContext(), node._Node__parameters[-1:])
-    return own
+    _, *given = evaluate_parameters(LaunchContext(), node._Node__parameters)
+    return {name: value for one in given for name, value in one.items()}
 
 
 def hardware(tmp_path, plugin):
@@ -193,6 +193,23 @@ def test_a_driver_sets_rate_namespace_joints_and_what_is_compensated(tmp_path):
     assert node.expanded_node_namespace == "<node_namespace_unspecified>"
     lines = [one.msg[0].text for one in entities if hasattr(one, "msg")]
     assert any(line.startswith("to find out: adds: gravity is by the pages") for line in lines)
+
+
+def test_a_joint_without_an_effort_command_is_left_out_of_a_real_arm(tmp_path):
+    robot = hardware(tmp_path, "own/Hardware")
+    entities = started(robot=robot, **DRIVEN)
+    (node,) = (one for one in entities if hasattr(one, "node_executable"))
+    assert parameters(node)["joints"] == ("joint_1",)
+    lines = [one.msg[0].text for one in entities if hasattr(one, "msg")]
+    assert lines == ["left out: joint_2 (no effort command in <ros2_control>)"]
+    assert len(started(robot=robot)) == 4  # a simulator moves all
+
+
+def test_a_robot_whose_joints_are_all_left_out_is_refused(tmp_path):
+    path = Path(hardware(tmp_path, "own/Hardware"))
+    path.write_text(path.read_text().replace("<joint name='joint_1'>", "<joint name='left_1'>"))
+    with pytest.raises(RobotError, match=r"arm\.urdf: every joint is left out \(no effort command"):
+        started(robot=str(path), **DRIVEN)
 
 
 def test_a_given_rate_is_that_of_the_nodes(tmp_path):
