@@ -52,7 +52,7 @@ def still_joints(
     reasons = dict(others or {})
     if arguments.tip is not None:
         reasons |= dict.fromkeys(
-            _not_moving(robot, arguments.tip), f"does not move {arguments.tip}"
+            _not_moving(robot, arguments.tip), f"not on the way to {arguments.tip}"
         )
     if arguments.joints is not None:
         chosen = [name.strip(SPACES) for name in arguments.joints.split(",")]
@@ -66,8 +66,11 @@ def still_joints(
     middle = dict(zip(robot.joint_names, middle_pose(robot).tolist(), strict=True))
     left_out = {name: middle[name] for name in reasons if name not in given}
     if left_out:
-        said = (f"{name} at {q:.4g} ({reasons[name]})" for name, q in left_out.items())
-        print(f"left out: {', '.join(said)}", file=sys.stderr)
+        by_reason: dict[str, list[str]] = {}
+        for name, q in left_out.items():
+            by_reason.setdefault(reasons[name], []).append(f"{name} at {q:.4g}")
+        said = (f"{', '.join(names)} ({why})" for why, names in by_reason.items())
+        print(f"left out: {'; '.join(said)}", file=sys.stderr)
     if robot.dof and len({*left_out, *given} & {*robot.joint_names}) == robot.dof:
         raise RobotError(f"robot '{robot.name}' has no joint left; leave out fewer")
     return {**left_out, **given}
@@ -75,9 +78,8 @@ def still_joints(
 
 def _not_moving(robot: Robot, tip: str) -> list[str]:
     """Return the independent joints that do not move a link or frame."""
-    path = {robot.joints[k].name for k in robot.path_to(robot.frame(tip).link)}
-    moving = {joint.mimic.joint if joint.mimic else joint.name
-              for joint in robot.joints if joint.name in path}  # fmt: skip
+    path = [robot.joints[k] for k in robot.path_to(robot.frame(tip).link)]
+    moving = {joint.mimic.joint if joint.mimic else joint.name for joint in path}
     joints = (joint for joint in robot.independent_joints if not joint.type.free)
     return [joint.name for joint in joints if joint.name not in moving]
 

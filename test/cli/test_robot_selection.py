@@ -37,7 +37,7 @@ def test_every_verb_with_a_robot_takes_tip_and_joints(verb):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--tip", "panda_hand"], "does not move panda_hand"),
+        (["--tip", "panda_hand"], "not on the way to panda_hand"),
         (["--joints", ",".join(f"panda_joint{k}" for k in range(1, 8))], "not of --joints"),
     ],
 )
