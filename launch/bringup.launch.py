@@ -12,6 +12,7 @@ List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,6 +30,10 @@ from rclpy.validate_topic_name import validate_topic_name
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
+from robot_dynamics.export.controllers_config import node_parameters
+from robot_dynamics.export.driver_checks import check_efforts, check_takes_effort, joints_left_out
+from robot_dynamics.export.driver_profile import Driver
+from robot_dynamics.export.drivers import DRIVERS, driver_named
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.ros.parameter_files import (
     check_config,
@@ -36,8 +41,11 @@ from robot_dynamics.nodes.ros.parameter_files import (
     parameter_file,
     temporary_file,
 )
+from robot_dynamics.nodes.runtime.robot_description import moved
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
+from robot_dynamics.robot.catalogue import with_arguments
+from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -58,6 +66,9 @@ VIEW_DISTANCE = 0.9
 
 ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
+    ("robot_args", "", "Arguments of a xacro file: \"name:=ur ur_type:=ur5e\"", None),
+    ("driver", "", "Driver of the real arm, of `robot-dynamics drivers`: sets rate, namespace and "
+     "joints, and leaves out the efforts that the robot adds itself", ["", *DRIVERS]),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
      "holds its position",
@@ -119,7 +130,23 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     given = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
     simulated = given["simulation"] == "true"
     share = share_folder()
-    description, robot = robot_of(given["robot"], simulated)
+    arguments = shlex.split(given["robot_args"])
+    description, robot = robot_of(with_arguments(given["robot"], arguments), simulated)
+    driver = driver_of(given["driver"], simulated)
+    hardware = () if simulated else read_hardware(description)
+    left_out = joints_left_out(robot.joint_names, hardware, driver)
+    if len(left_out) == robot.dof:
+        why = "; ".join({*left_out.values()})
+        raise RobotError(
+            f"robot:={given['robot']}: every joint is left out ({why}); are the joints of "
+            "<ros2_control> those of the robot?"
+        )
+    if left_out:
+        robot, _ = moved(robot, [name for name in robot.joint_names if name not in left_out])
+    if driver is not None:
+        check_efforts(f"robot:={given['robot']}", robot, driver)
+        if driver.namespace is not None:
+            given["namespace"] = given["namespace"] or driver.namespace.value
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
     check_file("config", config, "a parameter file")
     check_config("config:=", config)
@@ -137,7 +164,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
     # Ignored parts of the URDF are logged by this launch, not by every node
     described = {"robot_description": description, "log_urdf_warnings": False}
-    common = [config, use_sim_time, described]
+    chosen = {"joints": list(robot.joint_names)} if left_out else {}
+    common = [config, use_sim_time, described | chosen]
 
     replaced = replacement(given)
     remapped = [("effort_command", given["command_topic"])]
@@ -159,7 +187,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
     names += [] if replaced else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
-    own = {name: dict(pace) for name in names}  # not of monitor_node
+    known = {} if driver is None else node_parameters(robot, driver, hardware)
+    own = {name: {**known.get(name, {}), **pace} for name in names}  # not of monitor_node
     if simulated and not replaced:
         own["controller_node"]["require_effort_limits"] = False
     if given["mode"]:
@@ -171,7 +200,12 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
     monitored, shown = given["monitor"] == "true", given["rviz"] == "true"
     started: list[LaunchDescriptionEntity] = [
-        LogInfo(msg=line) for line in silent_hardware(description)
+        LogInfo(msg=line)
+        for line in [
+            *(f"left out: {name} ({why})" for name, why in left_out.items()),
+            *silent_hardware(description),
+            *questions(driver),
+        ]
     ]
     if given["composed"] == "true":
         asked = [] if simulated else ["--hardware"]
@@ -183,11 +217,11 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         for name in [*names, *(["monitor_node"] if monitored else [])]:
             started.append(node(name, [*common, own.get(name, {})], name=name))
     if motion != "none":
-        moved = {"motion": motion, "file": given["file"]}
-        moved |= {"frame": given["frame"]} if given["frame"] else {}
+        path = {"motion": motion, "file": given["file"]}
+        path |= {"frame": given["frame"]} if given["frame"] else {}
         if (given["repeat"] or str(shown and simulated).lower()) == "true":
-            moved["repeat"] = True
-        started.append(node("trajectory_node", [*common, moved], name="trajectory_node"))
+            path["repeat"] = True
+        started.append(node("trajectory_node", [*common, path], name="trajectory_node"))
     if shown:
         started.append(node("marker_node", common, name="marker_node"))
     # First: if a package is missing, launch fails before it starts the others
@@ -374,6 +408,27 @@ def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:
     except RobotDynamicsError as error:
         raise RobotError(f"robot:={name}: {error}") from None
     return text, robot
+
+
+def driver_of(name: str, simulated: bool) -> Driver | None:
+    """Return the driver of that name, or None for an empty one.
+
+    Raises:
+        ArgumentError: If there is a simulator, or if the driver takes no efforts.
+    """
+    if not name:
+        return None
+    if simulated:
+        raise ArgumentError(f"driver:={name} is of a real arm; add simulation:=false, or omit it")
+    driver = driver_named(name)
+    check_takes_effort(driver)
+    return driver
+
+
+def questions(driver: Driver | None) -> list[str]:
+    """Return what the user of a driver has to find out, a line each."""
+    facts = [] if driver is None else driver.facts
+    return [f"to find out: {name}: {fact.question}" for name, fact in facts if fact.question]
 
 
 def rate_of(text: str) -> float:

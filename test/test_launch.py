@@ -11,7 +11,7 @@ import yaml
 
 from launched import PATH
 from robot_dynamics import read_urdf
-from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
+from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError, UrdfError
 from robot_dynamics.robot.catalogue import find_robot
 from ros_system import PATIENCE, Peer, wait_for
 
@@ -154,6 +154,86 @@ def test_a_real_arm_is_not_moved_unless_a_motion_is_asked_for():
     assert executables(**REAL) == ["feedforward_node", "controller_node"]
     assert "trajectory_node" in executables(**REAL, motion="excitation")
     assert executables(**REAL, composed="true") == ["composed_nodes"]
+
+
+def parameters(node):
+    """The parameters of a node of the launch without those of its file, flat."""
+    from launch_ros.utilities import evaluate_parameters
+
+    from launch import LaunchContext
+
+    _, *given = evaluate_parameters(LaunchContext(), node._Node__parameters)
+    return {name: value for one in given for name, value in one.items()}
+
+
+def hardware(tmp_path, plugin):
+    """A planar_2r whose second joint takes no effort."""
+    control = "".join(
+        f"<joint name='{name}'><command_interface name='{kind}'/></joint>"
+        for name, kind in (("joint_1", "effort"), ("joint_2", "position"))
+    )
+    path = tmp_path / "arm.urdf"
+    tags = f"<hardware><plugin>{plugin}</plugin></hardware>{control}"
+    system = f"<ros2_control name='arm' type='system'>{tags}</ros2_control></robot>"
+    path.write_text(find_robot("planar_2r").read_text().replace("</robot>", system))
+    return str(path)
+
+
+DRIVEN = {"simulation": "false", "arm_controller": "arm_controller"}
+
+
+def test_a_driver_sets_rate_namespace_joints_and_what_is_compensated(tmp_path):
+    robot = hardware(tmp_path, "lbr_ros2_control::SystemInterface")
+    entities = started(robot=robot, driver="kuka_fri", **DRIVEN)
+    (node,) = (one for one in entities if hasattr(one, "node_executable"))
+    own = parameters(node)
+    assert own["rate"] == 100.0
+    assert own["joints"] == ("joint_1",)
+    assert (own["compensate_gravity"], own["compensate_friction"]) == (False, False)
+    assert node.expanded_node_namespace == "<node_namespace_unspecified>"
+    lines = [one.msg[0].text for one in entities if hasattr(one, "msg")]
+    assert any(line.startswith("to find out: adds: gravity is by the pages") for line in lines)
+
+
+def test_a_joint_without_an_effort_command_is_left_out_of_a_real_arm(tmp_path):
+    robot = hardware(tmp_path, "own/Hardware")
+    entities = started(robot=robot, **DRIVEN)
+    (node,) = (one for one in entities if hasattr(one, "node_executable"))
+    assert parameters(node)["joints"] == ("joint_1",)
+    lines = [one.msg[0].text for one in entities if hasattr(one, "msg")]
+    assert lines == ["left out: joint_2 (no effort command in <ros2_control>)"]
+    assert len(started(robot=robot)) == 4  # a simulator moves all
+
+
+def test_a_robot_whose_joints_are_all_left_out_is_refused(tmp_path):
+    path = Path(hardware(tmp_path, "own/Hardware"))
+    path.write_text(path.read_text().replace("<joint name='joint_1'>", "<joint name='left_1'>"))
+    with pytest.raises(RobotError, match=r"arm\.urdf: every joint is left out \(no effort command"):
+        started(robot=str(path), **DRIVEN)
+
+
+def test_a_given_rate_is_that_of_the_nodes(tmp_path):
+    robot = hardware(tmp_path, "own/Hardware")
+    nodes = started(robot=robot, driver="omy", rate="400", **DRIVEN)
+    (node,) = (one for one in nodes if hasattr(one, "node_executable"))
+    assert parameters(node)["rate"] == 400.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"driver": "ur"}, "driver:=ur is of a real arm; add simulation:=false, or omit it"),
+        ({"driver": "gen3", **DRIVEN}, "driver gen3 takes position, no effort, so no controller"),
+    ],
+)
+def test_a_driver_that_fits_nothing_is_refused(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        started(**arguments)
+
+
+def test_arguments_of_a_xacro_file_reach_it():
+    with pytest.raises(UrdfError, match=r"planar_2r\.urdf: takes no arguments \(ur_type:=ur5e\)"):
+        started(robot_args="ur_type:=ur5e")
 
 
 @pytest.mark.parametrize("composed", ["false", "true"])

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.numbers import number_from, whole_number_from
+from robot_dynamics.robot.catalogue import XACRO_ARGUMENT, with_arguments
 from robot_dynamics.version import __version__
 
 ROBOTS: Mapping[str, str] = {
@@ -47,6 +48,7 @@ VERBS: Mapping[str, str] = {
     **ROBOTS,
     **MOTIONS,
     "export": "a ros2_control controller of a robot as a C++ package, without Python",
+    "drivers": "what is known of the drivers of arms, with sources",
     "ros": "control running nodes: send a goal, echo a topic, set a mode or a payload",
     "node": "run one node",
     "doctor": "list what this machine lacks for ROS 2 and for real time, with remedies",
@@ -76,17 +78,34 @@ examples:
   robot-dynamics simulate panda --output out      follow a motion, with a picture
 
 A robot is the path of a URDF or a known name: planar_2r, puma_gupta, and those of
-example-robot-data and robot_descriptions where they are installed.
+example-robot-data and robot_descriptions where they are installed. Arguments of a xacro file
+follow it: robot-dynamics info ur.urdf.xacro name:=ur ur_type:=ur5e
 `robot-dynamics VERB --help` says more."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose numbers, and those of its subparsers, are read as in files."""
+    """A parser whose numbers are read as in files, and that takes arguments of xacro files.
+
+    The same holds for its subparsers.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.register("type", float, number_from)
         self.register("type", int, whole_number_from)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a command line; words name:=value are arguments of the xacro file of the robot."""
+        if args is None or all(action.dest != "robot" for action in self._actions):
+            return super().parse_known_args(args, namespace)
+        arguments = [word for word in args if XACRO_ARGUMENT.match(word)]
+        others = [word for word in args if word not in arguments]
+        found, rest = super().parse_known_args(others, namespace)
+        if arguments:
+            if found.robot is None:
+                raise ArgumentError(f"{arguments[0]} is of a xacro file; give the file before it")
+            found.robot = with_arguments(found.robot, arguments)
+        return found, rest
 
 
 def parser(verb: str | None) -> argparse.ArgumentParser:

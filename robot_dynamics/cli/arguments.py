@@ -27,7 +27,8 @@ from robot_dynamics.errors import (
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import SPACES, number_from
-from robot_dynamics.robot import Robot, find_robot, read_urdf, urdf_text
+from robot_dynamics.robot import Robot, read_urdf, urdf_text
+from robot_dynamics.robot.catalogue import located
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
 LONGEST_S = 3600.0
@@ -41,7 +42,16 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the positional argument for the robot."""
     parser.add_argument(
         "robot",
-        help="path of a URDF or xacro, or name of a known robot (panda, ur5, planar_2r, ...)",
+        help="path of a URDF or xacro, or name of a known robot (panda, ur5, planar_2r, ...); "
+        "arguments of a xacro file follow it: name:=value",
+    )
+    parser.add_argument(
+        "--tip",
+        metavar="FRAME",
+        help="only the joints that move this link or frame; the others stand still",
+    )
+    parser.add_argument(
+        "--joints", metavar="JOINT,...", help="only these joints; the others stand still"
     )
 
 
@@ -102,7 +112,7 @@ def load_robot(
         UrdfError: If the file cannot be read as a robot.
         RobotError: If `moving` and it has no moving joint.
     """
-    path = find_robot(name)
+    path = located(name)
     robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
     if moving and not robot.dof:
         raise RobotError(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.cli.arguments import joint_values, positive, say
+from robot_dynamics.cli.chosen_joints import add_lock, name_pairs
 from robot_dynamics.control.actuators import Actuators
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.user_files import number
 from robot_dynamics.identification import Drives, Recording, read_parameters
 from robot_dynamics.recordings.bag_reader import is_bag
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.catalogue import find_robot
+from robot_dynamics.robot.catalogue import find_robot, located
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -46,7 +45,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         "time=NAME,q=NAME*,qd=NAME*,tau=NAME*",
     )
     parser.add_argument(
-        "--joints",
+        "--joint-names",
         metavar="JOINT=NAME,...",
         help="names of joints in the recording, if they differ by more than a prefix",
     )
@@ -71,11 +70,6 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
-    """Add the option for joints with known, constant positions; see `locked`."""
-    parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
-
-
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """Add the option for the file of friction and rotors; see `drives_of`."""
     parser.add_argument(
@@ -95,19 +89,6 @@ def parameter_file(source: str, given: Path | None) -> Path | None:
     return given or (beside if beside.is_file() else None)
 
 
-def locked(robot: Robot, text: str | None) -> Robot:
-    """Return the robot with the joints of `--lock` fixed."""
-    return robot if text is None else robot.with_locked(lock_positions(text))
-
-
-def lock_positions(text: str | None) -> dict[str, float]:
-    """Return the positions of `--lock` by joint, rad or m."""
-    return {
-        name: number(f"--lock: {name}", value, ArgumentError)
-        for name, value in _pairs("--lock", text or "").items()
-    }
-
-
 def read_motion_file(path: Path, robot: Robot) -> Waypoints:
     """Read a trajectory (.csv, .yaml), or a recording of a motion."""
     if is_bag(path):
@@ -121,7 +102,7 @@ def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | Non
     """Return the motors of the URDF's transmissions if recordings are on their side, else None."""
     if not arguments.motor_side:
         return None
-    return Actuators.of_transmissions(robot, read_transmissions(find_robot(arguments.robot)))
+    return Actuators.of_transmissions(robot, read_transmissions(located(arguments.robot)))
 
 
 def read_recordings(
@@ -133,7 +114,8 @@ def read_recordings(
         gains = joint_values("--drive-gains", arguments.drive_gains, robot, np.ones(robot.dof))
     actuators = actuators_of(arguments, robot)
     say("reading recordings")
-    names = None if arguments.joints is None else _pairs("--joints", arguments.joints)
+    given = arguments.joint_names
+    names = None if given is None else name_pairs("--joint-names", given)
     return [
         Recording.read(
             path,
@@ -148,10 +130,3 @@ def read_recordings(
         )
         for path in paths or arguments.recordings
     ]
-
-
-def _pairs(option: str, text: str) -> Mapping[str, str]:
-    pairs = [entry.partition("=") for entry in text.split(",") if entry.strip()]
-    if not all(name and value for name, _, value in pairs):
-        raise ArgumentError(f"{option}: '{text}' is not JOINT=VALUE,JOINT=VALUE,...")
-    return {name.strip(): value.strip() for name, _, value in pairs}

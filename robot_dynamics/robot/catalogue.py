@@ -1,11 +1,15 @@
 """Robots by name: those of this package, of example-robot-data and of robot_descriptions.
 
 find_robot("panda")  ->  .../example-robot-data/robots/panda_description/urdf/panda.urdf
+
+Arguments of a xacro file follow its path: "ur.urdf.xacro name:=ur ur_type:=ur5e".
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -25,6 +29,14 @@ PACKAGE = "robot_dynamics"
 QUOTED_CHARACTERS = 500
 """Number of characters at the end of another program's output that a message quotes."""
 
+XACRO_ARGUMENT = re.compile(r"[A-Za-z_]\w*:=")
+"""Beginning of an argument of a xacro file."""
+
+_FIRST_ARGUMENT = re.compile(rf"\s+(?={XACRO_ARGUMENT.pattern})")
+_UNDEFINED = re.compile(r"Undefined substitution argument (\w+)")
+_DEFAULTS = re.compile(r"<xacro:arg\s+name=[\"'](\w+)[\"']")
+_USED = re.compile(r"\$\(arg (\w+)\)")
+
 
 def find_robot(name: str | os.PathLike[str]) -> Path:
     """Find the URDF of a robot.
@@ -32,10 +44,10 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     Args:
         name: Path of a URDF, or the name of a robot of this package ("planar_2r"), of the package
             example-robot-data ("panda", "ur5", "talos") or of the package robot_descriptions
-            ("gen2_description").
+            ("gen2_description"). The path of a xacro file may have arguments behind it.
 
     Returns:
-        Path of the URDF.
+        Path of the URDF, without arguments.
 
     Raises:
         ArgumentError: If it is not text.
@@ -44,7 +56,7 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(name, (str, os.PathLike)):
         raise ArgumentError(f"a robot is found by its path or its name, got {shown(name)}")
-    text = os.fspath(name)
+    text, _ = split_arguments(os.fspath(name))
     if not text:
         raise UnknownNameError("no robot is given; give the path of a URDF, or the name of a robot")
     path = Path(text)
@@ -66,20 +78,28 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     raise _unknown(text)
 
 
+def located(name: str | os.PathLike[str]) -> str:
+    """Return the path of `find_robot` with the arguments behind it, as `read_urdf` takes it."""
+    return with_arguments(str(find_robot(name)), split_arguments(os.fspath(name))[1])
+
+
 def urdf_text(name: str | os.PathLike[str]) -> str:
     """Return the text of a robot's URDF.
 
     Args:
         name: As in `find_robot`, or the path of a xacro file (*.xacro), which the program xacro
-            expands.
+            expands with the arguments behind it.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
-        UrdfError: If the file is not text, or xacro is missing or fails.
+        UrdfError: If the file is not text, or xacro is missing or fails, or a file that is no
+            xacro has arguments.
     """
-    path = find_robot(name)
+    path, (_, arguments) = find_robot(name), split_arguments(os.fspath(name))
     if path.suffix.lower() == ".xacro":
-        return _expanded(path)
+        return _expanded(path, arguments)
+    if arguments:
+        raise UrdfError(f"{path}: takes no arguments ({arguments[0]}); only xacro files do")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -87,7 +107,18 @@ def urdf_text(name: str | os.PathLike[str]) -> str:
         raise UrdfError(f"{path}: cannot be read ({reason}); give a URDF") from None
 
 
-def _expanded(path: Path) -> str:
+def split_arguments(name: str) -> tuple[str, list[str]]:
+    """Split a path and the arguments name:=value behind it."""
+    path, *rest = _FIRST_ARGUMENT.split(name, maxsplit=1)
+    return path, shlex.split(rest[0]) if rest else []
+
+
+def with_arguments(name: str, arguments: Iterable[str]) -> str:
+    """Return a path with arguments name:=value behind it."""
+    return " ".join([name, *map(shlex.quote, arguments)])
+
+
+def _expanded(path: Path, arguments: Iterable[str]) -> str:
     """Expand a xacro file."""
     import shutil  # noqa: PLC0415  # both are slow to import, and few robots are xacro files
     import subprocess  # noqa: PLC0415
@@ -99,12 +130,24 @@ def _expanded(path: Path) -> str:
             f"{path}: the program xacro is not on the PATH; source a ROS 2 installation that has "
             "it (apt install ros-<distribution>-xacro), pip install xacro, or give a URDF"
         )
-    done = subprocess.run([xacro, str(path)], capture_output=True, text=True, check=False)
+    words = [xacro, str(path), *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         reason = " ".join(said)[-QUOTED_CHARACTERS:] or f"exit status {done.returncode}"
+        if undefined := _UNDEFINED.search(done.stderr):
+            reason = _undefined_arguments(path, arguments, undefined[1])
         raise UrdfError(f"{path}: xacro fails: {reason}")
     return done.stdout
+
+
+def _undefined_arguments(path: Path, arguments: Iterable[str], first: str) -> str:
+    """Name the arguments of a xacro file that have no value, the one that xacro names first."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    valued = {*_DEFAULTS.findall(text), *(argument.partition(":=")[0] for argument in arguments)}
+    names = dict.fromkeys([first, *(name for name in _USED.findall(text) if name not in valued)])
+    values = " ".join(f"{name}:=VALUE" for name in names)
+    return f"no value of argument {', '.join(names)}; give it behind the file: {path.name} {values}"
 
 
 def known_robots() -> dict[str, Path]:

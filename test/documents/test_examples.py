@@ -18,6 +18,8 @@ FOLDER = Path(__file__).parents[2] / "examples"
 LINES = 40
 DEMONSTRATION = "identify_and_follow.py"  # `make demo IDENTIFY=1`: a program, no model to copy
 
+BRIDGE = "drive_bridge.py"  # a node
+
 # float64 on both sides; a wrong sign gives 1e-1 and more
 ROUND_OFF = 1e-9
 
@@ -46,7 +48,8 @@ def needs_example_robots():
 
 def test_examples_are_short():
     long = {path.name for path in FOLDER.glob("*.py") if path.read_text().count("\n") > LINES}
-    assert long <= {DEMONSTRATION, "wipe_a_table.py", "policy_gradient_with_jax.py"}
+    assert long <= {DEMONSTRATION, "wipe_a_table.py", "policy_gradient_with_jax.py", BRIDGE}
+    assert len((FOLDER / BRIDGE).read_text().splitlines()) <= 60
 
 
 def test_every_example_is_named_in_their_list():
@@ -190,3 +193,34 @@ def test_the_notebook_runs_from_top_to_bottom_and_keeps_to_the_theory(tmp_path, 
     assert farthest < 0.02 * 0.05  # rad: the law is held for 1 ms, a hundredth of 1 / omega
     assert np.abs(names["e_pd"] - names["theory"][:, None]).max() > 0.1
     assert Path("computed_torque.png").stat().st_size
+
+
+def test_a_bridge_passes_commands_on_and_holds_where_they_end():
+    pytest.importorskip("sensor_msgs.msg")
+    from builtin_interfaces.msg import Time
+    from sensor_msgs.msg import JointState
+
+    names, now = runpy.run_path(str(FOLDER / BRIDGE)), [0.0]
+    drives = names["Drives"]()
+    bridge = names["Bridge"](drives, lambda: now[0])
+    assert list(bridge.cycle(Time()).position) == [0.0, 0.0]  # nothing moves before a command
+    seen, send = [], drives.send
+
+    def spy(*command):
+        seen.append(command)
+        send(*command)
+
+    drives.send = spy
+    given = {"position": [0.2, 0.1], "velocity": [0.5, 0.4], "effort": [3.0, 2.0]}
+    bridge.receive(JointState(name=["joint_2", "joint_1"], **given))
+    bridge.cycle(Time())
+    q, qd, kp, kd, tau = seen[-1]
+    assert [x.tolist() for x in (q, qd, tau)] == [[0.1, 0.2], [0.4, 0.5], [2.0, 3.0]]
+    assert (kp is names["KP"], kd is names["KD"]) == (True, True)
+    bridge.receive(JointState(name=["joint_1", "joint_2"], **{**given, "effort": [np.nan, 0.0]}))
+    now[0] = 2.0 * names["TIMEOUT"]
+    for _ in range(2000):
+        state = bridge.cycle(Time())
+    assert seen[-1][1].tolist() == [0.0, 0.0]
+    at_rest = np.array([0.1, 0.2]) + np.array([2.0, 3.0]) / names["KP"]  # the last effort stays
+    assert np.allclose(state.position, at_rest, rtol=0, atol=1e-6)

@@ -37,6 +37,7 @@ from controllers_build import built, call, environment, installed_controllers, m
 from loaded_model import built as compiled
 from loaded_model import request_of
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.export.controllers_config import controllers_config
 from robot_dynamics.robot import find_robot, urdf_text
 from ros_system import PATIENCE, Peer, free_domain, wait_for
 
@@ -54,7 +55,7 @@ pytestmark = pytest.mark.skipif(
 
 Result = FollowJointTrajectory.Result
 
-CONTROLLER, FOLLOWER = "arm_controller", "joint_trajectory_controller"
+CONTROLLER, FOLLOWER = "arm_controller", "arm_trajectory_controller"
 WAY = np.array([0.9, -0.9])
 MOVING, STILL = 0.02, 1e-3  # rad/s
 ACCURACY = 1e-3  # rad; mock hardware goes to every commanded position in the next cycle
@@ -193,15 +194,14 @@ class Package:
 
     def __init__(self, folder):
         self.folder, self.prefix = folder, installed_controllers(folder)
-        config = self.prefix / "share" / "robot_dynamics_controllers" / "config"
-        file = config / "controllers.yaml"
-        file.write_text(file.read_text().replace("update_rate: 1000", f"update_rate: {RATE}"))
         model = compiled(request_of("planar_2r"), folder)
         text = urdf_text(find_robot("planar_2r"))
         (folder / "mock.urdf").write_text(text)
         (folder / "simulated.urdf").write_text(self._simulated(text))
         self._install_hardware()
-        self.words = [f"robot:={folder / 'mock.urdf'}", f"model:={model}"]
+        robot, config = read_urdf(text), folder / "arm.yaml"
+        config.write_text(controllers_config(robot, None, ["effort"], str(model), RATE))
+        self.words = [f"robot:={folder / 'mock.urdf'}", f"config:={config}"]
 
     def simulated(self):
         """Arguments of a launch with the simulated arm."""

@@ -75,7 +75,7 @@ def test_it_writes_a_library_and_says_how_to_use_it(tmp_path, capsys):
     assert main(["export", "model", *words]) == 0
     assert capsys.readouterr() == (
         f"wrote {output}: 2 joints, payloads at 'endpoint', hand 'endpoint'\n"
-        f"next: give the controller the parameter model: {output}\n",
+        f"next: robot-dynamics export config, with --model {output}\n",
         "",
     )
     assert stat.S_IMODE(output.stat().st_mode) == 0o644
@@ -283,6 +283,7 @@ def test_the_controllers_are_copied_with_the_commands_that_build_them(copy, tmp_
         "  rosdep install --from-paths src -y --ignore-src\n"
         "  colcon build --packages-select robot_dynamics_controllers\n"
         "  robot-dynamics export model ROBOT.urdf -o ROBOT.so\n"
+        "  robot-dynamics export config ROBOT.urdf -o ROBOT_controllers.yaml\n"
     )
     assert {"package.xml", "CMakeLists.txt", controllers_package.HEADER} <= set(files)
     assert (folder / "package.xml").read_text() == files["package.xml"]

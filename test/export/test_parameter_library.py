@@ -3,8 +3,10 @@
 import yaml
 
 from robot_dynamics.control.parameters import OF_ROS2_CONTROL, PARAMETERS
+from robot_dynamics.export.controllers_config import CONTROLLER, TYPES, controllers_config
 from robot_dynamics.export.controllers_package import package_files
 from robot_dynamics.export.parameter_library import FILE, parameter_library
+from robot_dynamics.robot import find_robot, read_urdf
 
 
 def test_the_package_has_the_parameters_of_the_table():
@@ -35,8 +37,11 @@ def test_ros2_control_checks_the_range_of_every_entry_of_a_list():
             assert entry["validation"][key] == [one.low, one.high], name
 
 
-def test_the_shipped_parameter_file_holds_the_defaults():
-    given = yaml.safe_load(package_files()["config/controllers.yaml"])["arm_controller"]
-    for name, value in given["ros__parameters"].items():
+def test_the_configuration_of_an_unknown_driver_holds_the_defaults():
+    robot = read_urdf(find_robot("planar_2r"))
+    tree = yaml.safe_load(controllers_config(robot, None, ["effort"], "/arm.so"))["/**"]
+    given = tree[CONTROLLER]["ros__parameters"]
+    assert (given.pop("type"), given.pop("model")) == (TYPES[CONTROLLER], "/arm.so")
+    for name, value in given.items():
         default = OF_ROS2_CONTROL[name].default
         assert value == (list(default) if OF_ROS2_CONTROL[name].is_list else default), name

@@ -16,6 +16,7 @@ from robot_dynamics.robot.catalogue import (
     example_robots,
     find_robot,
     known_robots,
+    located,
     share_folder,
     shipped_robots,
     urdf_text,
@@ -200,6 +201,34 @@ def test_a_real_xacro_file_is_read_as_the_robot_that_it_describes(tmp_path):
         '<child link="tip"/><axis xyz="0 0 1"/></joint></robot>'
     )
     assert read_urdf(path).links[1].inertia.mass == 6.0
+
+
+def test_arguments_of_a_xacro_file_follow_its_path(xacro):
+    path = xacro('shift; echo "<!-- $* -->"')
+    assert urdf_text(f"{path} name:='my arm' side:=left") == "<!-- name:=my arm side:=left -->\n"
+    assert find_robot(f"{path} side:=left") == path
+    assert located(f"{path} name:='my arm'") == f"{path} 'name:=my arm'"
+
+
+def test_arguments_without_a_value_are_named_with_the_remedy(xacro):
+    path = xacro("echo 'error: Undefined substitution argument name' >&2; exit 2")
+    path.write_text(
+        '<robot name="$(arg name)"><xacro:arg name="side" default="left"/>'
+        '<link name="$(arg side)_$(arg kind)_$(arg given)"/></robot>'
+    )
+    with pytest.raises(UrdfError) as error:
+        read_urdf(f"{path} given:=1")
+    assert str(error.value) == (
+        f"{path}: xacro fails: no value of argument name, kind; give it behind the file: "
+        "arm.urdf.xacro name:=VALUE kind:=VALUE"
+    )
+
+
+def test_a_urdf_takes_no_arguments():
+    path = find_robot("planar_2r")
+    with pytest.raises(UrdfError) as error:
+        read_urdf(f"{path} name:=arm")
+    assert str(error.value) == f"{path}: takes no arguments (name:=arm); only xacro files do"
 
 
 def test_a_xacro_file_that_fails_says_why_in_one_line(xacro):

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.arguments import add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row for each formulation."""
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     names = arguments.formulations or list(FORMULATIONS)
     left_out = []
     if not arguments.formulations and robot.dof > MOST_JOINTS:

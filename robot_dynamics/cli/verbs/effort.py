@@ -26,14 +26,13 @@ from robot_dynamics.cli.arguments import (
     add_formulation,
     add_robot,
     joint_units,
-    load_robot,
     new_file,
     output_file,
     positive,
     say,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
-from robot_dynamics.cli.recordings import add_lock, locked
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
@@ -78,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and print the peak efforts beside the limits."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    robot = robot_of(arguments)
     source = arguments.trajectory
     bag = source.suffix in (".mcap", ".db3") or source.is_dir()
     output = arguments.output or _beside(source, ".mcap" if bag else source.suffix)

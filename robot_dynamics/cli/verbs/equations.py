@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.cli.arguments import add_formulation, add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
@@ -114,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ArgumentError("--search: there is no search with --symbolic; leave one out")
     if arguments.sorted and not arguments.symbolic:
         raise ArgumentError("--sorted: only symbolic equations are sorted; add --symbolic")
-    robot, base = on_base(load_robot(arguments.robot, free_joints=True), arguments.base)
+    robot, base = on_base(robot_of(arguments, free_joints=True), arguments.base)
     kernels = dict.fromkeys(arguments.kernels or ["inverse"])
     variants = {kernel: _variant(arguments, robot, kernel) for kernel in kernels}
     if arguments.symbolic:

@@ -21,14 +21,13 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     duration,
     joint_values,
-    load_robot,
     output_file,
     positive,
     take_negative_lists,
 )
+from robot_dynamics.cli.chosen_joints import robot_of, selection_words
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.progress import stages
-from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
@@ -39,7 +38,8 @@ from robot_dynamics.identification.excitation.excitation_search import (
     excite,
 )
 from robot_dynamics.identification.excitation.motion_families import KINDS, MotionBounds
-from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.catalogue import located
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search for a motion, write it and print its condition number."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    robot = robot_of(arguments)
     if arguments.out.suffix not in (".csv", ".yaml", ".yml"):
         raise ArgumentError(f"{arguments.out}: unknown kind of file; use .csv or .yaml")
     if arguments.box is None:
@@ -118,12 +118,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _how_to_run(arguments: argparse.Namespace) -> str:
     """Return the commands that look at the motion, run it and record it."""
     robot, motion = shlex.quote(arguments.robot), shlex.quote(str(arguments.out))
-    lock = f" --lock {shlex.quote(arguments.lock)}" if arguments.lock else ""
+    chosen = "".join(f" {shlex.quote(word)}" for word in selection_words(arguments))
     return "\n".join(
         [
             "next:",
             f"  look at it:        robot-dynamics view {robot} --motion {motion}",
-            f"  without ROS:       robot-dynamics simulate {robot} --motion {motion}{lock} "
+            f"  without ROS:       robot-dynamics simulate {robot} --motion {motion}{chosen} "
             "--record run.mcap",
             "  record, beside it: robot-dynamics node recorder_node --ros-args -p file:=run.mcap "
             f"-p urdf_path:={robot}",
@@ -131,7 +131,7 @@ def _how_to_run(arguments: argparse.Namespace) -> str:
             "                     ros2 launch robot_dynamics bringup.launch.py "
             f"robot:={robot} simulation:=false motion:=file file:={motion}",
             "  by another controller: record positions and efforts of all joints, a bag or .csv",
-            f"  then:              robot-dynamics identify {robot} run.mcap{lock}",
+            f"  then:              robot-dynamics identify {robot} run.mcap{chosen}",
         ]
     )
 
@@ -147,7 +147,7 @@ def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
         needed("trimesh", "clearance of meshes", "identification")
         from robot_dynamics.viewer.link_shapes import outlines  # noqa: PLC0415  # needs trimesh
 
-        shapes = outlines(find_robot(arguments.robot))
+        shapes = outlines(located(arguments.robot))
     except MissingPackageError as error:
         why = str(error)
     missing = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))

@@ -3,13 +3,15 @@
     robot-dynamics export model arm.urdf -o arm.so
     robot-dynamics export model panda --lock panda_finger_joint1=0.02 --payload 1.2 -o panda.so
     robot-dynamics export model arm.urdf --source -o arm.c
+    robot-dynamics export config arm.urdf --driver ur -o arm_controllers.yaml
     robot-dynamics export controllers -o ~/ros2_ws/src
     robot-dynamics export law ur5 --mode cartesian_impedance --frame tool0 --output impedance.c
 
 `model` compiles a robot into a library that the ros2_control controllers load: its equations, laws,
 limits and names. With --source it writes the C file, to be compiled on another computer.
-`controllers` copies their C++ package, one for all robots. `law` writes a law in task space and the
-motion of its target as two C99 functions.
+`config` writes the parameters of the controllers, by what is known of the driver of the arm
+(`robot-dynamics drivers`). `controllers` copies their C++ package, one for all robots. `law` writes
+a law in task space and the motion of its target as two C99 functions.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ import numpy as np
 
 from robot_dynamics.cli.arguments import (
     add_robot,
-    load_robot,
     new_file,
     number_list,
     output_file,
@@ -32,20 +33,30 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, robot_of, selection_words
+from robot_dynamics.cli.driven_arm import add_driver, driven_arm, given_driver
 from robot_dynamics.cli.recordings import (
-    add_lock,
     add_parameters,
     drives_of,
-    lock_positions,
-    locked,
     parameter_file,
 )
 from robot_dynamics.control import TASK_MODES
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.task_space import CONSISTENT, IMPEDANCE, PROJECTORS
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.export.controllers_config import (
+    DEFAULT_RATE,
+    controllers_config,
+    unknown_parameters,
+)
 from robot_dynamics.export.controllers_package import NAME, package_files
+from robot_dynamics.export.driver_checks import (
+    check_interfaces,
+    check_offered,
+    check_takes_effort,
+)
+from robot_dynamics.export.drivers import ALL
 from robot_dynamics.export.model_library import (
     ModelRequest,
     model_source,
@@ -56,6 +67,7 @@ from robot_dynamics.export.package_folder import write_folder
 from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot.catalogue import split_arguments
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
 
@@ -64,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
     _add_model(actions.add_parser("model", help="a robot for the ros2_control controllers"))
+    _add_config(actions.add_parser("config", help="parameters of the ros2_control controllers"))
     controllers = actions.add_parser("controllers", help="the ros2_control controllers, in C++")
     controllers.add_argument(
         "-o",
@@ -76,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     controllers.add_argument(
         "--force", action="store_true", help="overwrite a package that was changed by hand"
     )
+    add_driver(controllers)
     law = actions.add_parser("law", help="a law in task space as C99 functions")
     add_robot(law)
     law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
@@ -90,9 +104,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_config(config: argparse.ArgumentParser) -> None:
+    take_negative_lists(config)
+    add_robot(config)
+    add_lock(config, "joints that stand still, and their positions (rad or m)")
+    add_driver(config)
+    config.add_argument(
+        "--interfaces",
+        metavar="KIND,...",
+        help="command interfaces of each joint (default: those of the driver, or effort)",
+    )
+    config.add_argument(
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="library of `export model` (default: ROBOT.so beside the output)",
+    )
+    config.add_argument(
+        "--rate", type=positive, help="update rate, Hz (default: that of the driver, or 1000)"
+    )
+    config.add_argument(
+        "-o", "--output", metavar="FILE", required=True, type=output_file, help="YAML to write"
+    )
+
+
 def _add_model(model: argparse.ArgumentParser) -> None:
     take_negative_lists(model)
     add_robot(model)
+    add_driver(model)
     add_lock(model, "joints that stand still, and their positions (rad or m)")
     model.add_argument(
         "--payload", type=positive, metavar="MASS", help="carried from the start, kg"
@@ -133,12 +172,13 @@ def _add_model(model: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what is asked for."""
-    return {"law": _law, "model": _model, "controllers": _controllers}[arguments.action](arguments)
+    actions = {"law": _law, "model": _model, "config": _config, "controllers": _controllers}
+    return actions[arguments.action](arguments)
 
 
 def _law(arguments: argparse.Namespace) -> int:
     """Write a law in task space, or print it."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    robot = robot_of(arguments)
     hand = only_tip(robot) if arguments.frame is None else arguments.frame
     scalar = "float" if arguments.float else "double"
     text = task_law_source(Dynamics(robot), hand, arguments.mode, arguments.projector, scalar)
@@ -152,6 +192,9 @@ def _law(arguments: argparse.Namespace) -> int:
 
 def _controllers(arguments: argparse.Namespace) -> int:
     """Copy the package, and print the commands that build it."""
+    driver = given_driver(arguments.driver)
+    if driver is not None:
+        check_takes_effort(driver)
     folder = arguments.output / NAME
     files = package_files()
     write_folder(folder, files, force=arguments.force)
@@ -162,19 +205,58 @@ def _controllers(arguments: argparse.Namespace) -> int:
     print(f"  cd {shlex.quote(str(workspace))}")
     print("  rosdep install --from-paths src -y --ignore-src")
     print(f"  colcon build --packages-select {NAME}")
-    print("  robot-dynamics export model ROBOT.urdf -o ROBOT.so")
+    named = "" if driver is None else f" --driver {driver.name}"
+    print(f"  robot-dynamics export model ROBOT.urdf{named} -o ROBOT.so")
+    print(f"  robot-dynamics export config ROBOT.urdf{named} -o ROBOT_controllers.yaml")
+    return 0
+
+
+def _config(arguments: argparse.Namespace) -> int:
+    """Write the parameters of the controllers, and print what they are not yet certain of."""
+    output, file = arguments.output, find_robot(arguments.robot)
+    if output.resolve() == file.with_suffix(".yaml").resolve():
+        raise ArgumentError(
+            f"{output}: has the name of the file of `identify` for {file.name}; choose another "
+            f"one, such as {output.stem}_controllers.yaml"
+        )
+    arm = driven_arm(arguments)
+    driver, robot = arm.driver, arm.robot
+    interfaces = ["effort"] if driver is None else list(driver.interfaces.value)
+    if driver is not None and driver.bridge and (arguments.interfaces or arguments.model):
+        raise ArgumentError(
+            f"driver {driver.name} has no ros2_control, and the parameters are those of our nodes; "
+            "leave out --interfaces and --model"
+        )
+    if arguments.interfaces is not None:
+        interfaces = [kind.strip() for kind in arguments.interfaces.split(",")]
+        for kind in interfaces:
+            check_known("interface", kind, "ros2_control", ALL)
+    if driver is not None:
+        check_interfaces(driver, interfaces)
+    check_offered(file.name, arm.hardware, robot.joint_names, interfaces)
+    beside = output.with_name(f"{file.name.partition('.')[0]}.so")
+    model = (arguments.model or beside).absolute()
+    text = controllers_config(robot, driver, interfaces, str(model), arguments.rate, arm.hardware)
+    write_whole(output, text)
+    rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
+    print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")
+    if unknown := unknown_parameters(robot, driver):
+        print(f"note: this version of the controllers does not know {', '.join(unknown)}")
+    for name, fact in [] if driver is None else driver.facts:
+        if fact.question:
+            print(f"to find out: {name.replace('_', ' ')}: {fact.question}")
     return 0
 
 
 def _model(arguments: argparse.Namespace) -> int:
     """Write the library or the C file of a robot, and print how to load it."""
-    whole = load_robot(arguments.robot)
-    robot = locked(whole, arguments.lock)
+    arm = driven_arm(arguments)
+    robot = arm.robot
     payload, endpoint = _payload(arguments, robot)
     request = ModelRequest(
         text_of_robot(arguments.robot),
-        whole,
-        lock_positions(arguments.lock),
+        arm.whole,
+        arm.still,
         payload,
         endpoint,
         arguments.frame or endpoint,
@@ -198,7 +280,7 @@ def _model(arguments: argparse.Namespace) -> int:
     if arguments.source:
         print("compile it by the command at its top, on the computer that loads it")
     else:
-        print(f"next: give the controller the parameter model: {output.absolute()}")
+        print(f"next: robot-dynamics export config, with --model {output.absolute()}")
     return 0
 
 
@@ -226,10 +308,10 @@ def _payload(arguments: argparse.Namespace, robot: Robot) -> tuple[Inertia | Non
 
 def _command(arguments: argparse.Namespace) -> str:
     """Return the command without what differs between machines."""
-    there = Path(arguments.robot).suffix or Path(arguments.robot).exists()
-    robot = find_robot(arguments.robot).name if there else arguments.robot
-    words = ["robot-dynamics", "export", "model", robot]
-    for option in ("lock", "payload", "com", "payload_frame", "frame"):
+    path, given = split_arguments(arguments.robot)
+    robot = find_robot(path).name if Path(path).suffix or Path(path).exists() else path
+    words = ["robot-dynamics", "export", "model", robot, *given, *selection_words(arguments)]
+    for option in ("driver", "payload", "com", "payload_frame", "frame"):
         value = getattr(arguments, option)
         if value is not None:
             text = f"{value:g}" if isinstance(value, float) else value

@@ -29,19 +29,14 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import (
-    add_robot,
-    load_robot,
-    output_file,
-    take_negative_lists,
-)
+from robot_dynamics.cli.arguments import add_robot, output_file, take_negative_lists
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     actuators_of,
     add_recordings,
-    locked,
     read_recordings,
 )
 from robot_dynamics.control import Actuators, Friction
@@ -65,7 +60,8 @@ from robot_dynamics.identification import (
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.identification.signals import joint_signals
-from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.catalogue import located, split_arguments
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
 
@@ -117,9 +113,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, write the files and print the verdict."""
-    robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
-    source = find_robot(arguments.robot)
-    out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
+    robot = robot_of(arguments, inertia=False)
+    source = located(arguments.robot)
+    out = arguments.out or Path(f"{Path(split_arguments(arguments.robot)[0]).stem}_identified.urdf")
     if not arguments.any_bodies:
         output_file(out)
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
@@ -175,7 +171,7 @@ def _part(
     arguments: argparse.Namespace,
     robot: Robot,
     recordings: Sequence[Recording],
-    source: Path,
+    source: str,
     out: Path,
 ) -> int:
     """Identify gravity or friction only, write the files and print what is determined."""

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
+from robot_dynamics.cli.arguments import add_robot, number_list, take_negative_lists
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row per solution."""
-    robot = load_robot(arguments.robot, inertia=False)
+    robot = robot_of(arguments, inertia=False)
     ik = InverseKinematics(
         robot,
         arguments.frame,

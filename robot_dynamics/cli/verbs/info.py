@@ -1,31 +1,39 @@
 """Print a URDF as this package reads it, and its implausible values.
 
     robot-dynamics info ur5
-    robot-dynamics info panda --tip panda_hand              # the table of one chain of several
+    robot-dynamics info panda --tip panda_hand              # the arm without the fingers
+    robot-dynamics info ur.urdf.xacro ur_type:=ur5e         # arguments of the xacro file
     robot-dynamics info arm.urdf --convention modified
 
 Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
 mass, physically impossible inertias, missing or absurd limits; effort limits below the worst
-gravity over the workspace, with the pose; the size of the equations.
+gravity over the workspace, with the pose; the interfaces of <ros2_control>, the driver and the
+wirings of this package that fit; the size of the equations.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
+from robot_dynamics.cli.arguments import add_formulation, add_robot, say
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.export.drivers import recognized
+from robot_dynamics.export.wirings import wirings
 from robot_dynamics.robot import Joint, Robot
+from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.plausibility import plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
 
 COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
@@ -35,9 +43,6 @@ COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    parser.add_argument(
-        "--tip", metavar="FRAME", help="end of the chain of the table, where there are several"
-    )
     parser.add_argument(
         "--convention",
         choices=CONVENTIONS,
@@ -50,16 +55,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print joints, chain, warnings and operation counts."""
-    robot = load_robot(arguments.robot, moving=False)
+    robot = robot_of(arguments, moving=False)
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
+    hardware = read_hardware(located(arguments.robot))
+    driver = recognized(hardware)
+    fitting = wirings(robot.joint_names, hardware, driver)
     say("counting operations")
     found = [*plausibility_warnings(robot), *overloaded_joints(dynamics)]
     if arguments.json:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
-        print_json({**about(robot), **rows, "warnings": found, "operations": counts})
+        wired = {"hardware": hardware, "driver": driver and driver.name, "wirings": fitting}
+        print_json({**about(robot), **rows, **wired, "warnings": found, "operations": counts})
         return 0
     console = wide_console(130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
@@ -70,6 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(joint_table(robot))
     if chain is not None:
         console.print(chain_table(chain, tip))
+    if hardware:
+        console.print(hardware_table(hardware))
+        known = "not known" if driver is None else f"{driver.name}, robot-dynamics drivers"
+        console.print(f"driver: {known}")
+        for wiring in fitting:
+            console.print(f"wiring: {wiring}", soft_wrap=True, highlight=False)
+        console.print()
     if found:
         console.print("warnings")
         for warning in found:
@@ -131,6 +147,16 @@ def joint_table(robot: Robot) -> Table:
             f"{joint.damping:g}",
             f"{joint.friction:g}",
         )
+    return table
+
+
+def hardware_table(hardware: Sequence[Hardware]) -> Table:
+    """Return the table of the interfaces that <ros2_control> offers."""
+    table = plain_table("ros2_control", ["joint", "commands", "states", "hardware"])
+    for one in hardware:
+        for name, interfaces in one.joints.items():
+            kinds = (", ".join(names) or "none" for names in (interfaces.command, interfaces.state))
+            table.add_row(name, *kinds, one.plugin or one.name)
     return table
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.arguments import add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.verbs.info import chain_rows, chain_table
 from robot_dynamics.kinematics import InverseKinematics
@@ -36,7 +37,7 @@ def add_frame(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print table, structure and branches."""
-    robot = load_robot(arguments.robot, inertia=False)
+    robot = robot_of(arguments, inertia=False)
     frame = arguments.frame or only_tip(robot)
     table = denavit_hartenberg(robot, frame, arguments.convention)
     ik = InverseKinematics(robot, frame)

@@ -11,13 +11,13 @@ import argparse
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.arguments import add_robot
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     add_parameters,
     add_recordings,
     drives_of,
-    locked,
     read_recordings,
 )
 from robot_dynamics.control import Friction
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print mass, mass centre and inertia of the load."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    robot = robot_of(arguments)
     drives = drives_of(arguments.robot, arguments.parameters, robot)
     known = (Friction.of(robot),) if drives is None else (drives.friction, drives.rotor_inertia)
     model = EffortModel.of(robot, *known)

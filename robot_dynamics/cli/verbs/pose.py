@@ -11,7 +11,8 @@ import argparse
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.cli.arguments import add_robot, joint_values, load_robot, take_negative_lists
+from robot_dynamics.cli.arguments import add_robot, joint_values, take_negative_lists
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.kinematics import frame_pose
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print position and orientation, as `robot-dynamics ik` takes them."""
-    robot = load_robot(arguments.robot, inertia=False)
+    robot = robot_of(arguments, inertia=False)
     q = joint_values("--q", arguments.q, robot, middle_pose(robot))
     frame = arguments.frame or only_tip(robot)
     R, p = frame_pose(robot, q, frame)

@@ -34,9 +34,9 @@ from robot_dynamics.cli.arguments import (
     ros_needed,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, robot_of, still_joints
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
-from robot_dynamics.cli.recordings import add_lock, lock_positions, locked
 from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control import Model
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
         from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
     console = wide_console(stderr=arguments.json)
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     waypoints = read_trajectory(arguments.motion, robot.joint_names)
     given = []
     if arguments.config:
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ArgumentError(f"--config {arguments.config}: no such file; give a parameter file")
         check_config("--config ", arguments.config)
         given = ["--params-file", arguments.config]
-    common = {"urdf_path": arguments.robot}
+    common = {"urdf_path": arguments.robot, "joints": list(robot.joint_names)}
     paced = {"realtime_priority": PRIORITY} | ({"rate": arguments.rate} if arguments.rate else {})
     factor = 1.0 + arguments.mass_error / 100.0
     own = {
@@ -202,7 +202,9 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     from robot_dynamics.simulation.fault_sweep import RATES, FaultSweep, rows  # noqa: PLC0415
 
     console = wide_console(stderr=arguments.json)
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    whole = load_robot(arguments.robot)
+    still = still_joints(arguments, whole)
+    robot = whole.with_locked(still)
     values = {} if arguments.config is None else controller_values(arguments.config)
     own_rate = values.pop("rate", None)
     try:
@@ -212,7 +214,7 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
             if sweep.unused:
                 console.print(f"not swept: {', '.join(sweep.unused)}", soft_wrap=True)
             if arguments.scenario is not None:
-                return replay_fault(sweep, arguments, console)
+                return replay_fault(sweep, arguments, console, still)
             rates: Sequence[float] = RATES
             if given := arguments.rate or own_rate:
                 rates = (number("rate", given, ArgumentError),)
@@ -257,8 +259,10 @@ def fault_table(name: str, found: Sequence[Row]) -> Table:
     return table
 
 
-def replay_fault(sweep: FaultSweep, arguments: argparse.Namespace, console: Console) -> int:
-    """Print what happens in one scenario, and record it."""
+def replay_fault(
+    sweep: FaultSweep, arguments: argparse.Namespace, console: Console, still: Mapping[str, float]
+) -> int:
+    """Print what happens in one scenario, and record it with the joints that stand still."""
     again = sweep.replay(*arguments.scenario)
     fastest = abs(again.log.qd).max(axis=0)
     console.print(f"{again.kind}, from {again.begins:.3f} s to {again.ends:.3f} s", soft_wrap=True)
@@ -276,7 +280,6 @@ def replay_fault(sweep: FaultSweep, arguments: argparse.Namespace, console: Cons
         gains = ideal_gains(sweep.dynamics, DEFAULT_BANDWIDTH)
         model = Model(sweep.dynamics, gains, sweep.friction)
         text = text_of_robot(arguments.robot)
-        still = lock_positions(arguments.lock)
         write_runs(arguments.record, text, model, again.motion, [again.log], still)
         console.print(f"recording: {arguments.record}", soft_wrap=True)
     return 0

@@ -16,7 +16,8 @@ import argparse
 import numpy as np
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, say
+from robot_dynamics.cli.arguments import add_robot, say
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row for each model."""
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     models = recommended_models(robot)
     if arguments.keep or arguments.others is not None:
         models = {**models, "your choice": _chosen(robot, arguments)}

@@ -27,14 +27,12 @@ from robot_dynamics.cli.arguments import (
     output_folder,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import add_lock, still_joints
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
-    add_lock,
     add_parameters,
     drives_of,
-    lock_positions,
-    locked,
     read_motion_file,
 )
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
@@ -97,7 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
-    robot = locked(load_robot(arguments.robot), arguments.lock)
+    whole = load_robot(arguments.robot)
+    still = still_joints(arguments, whole)
+    robot = whole.with_locked(still)
     check_physical(robot)
     motion = _motion(arguments, robot)
     if arguments.record is not None:
@@ -126,7 +126,6 @@ def run(arguments: argparse.Namespace) -> int:
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
     if arguments.record is not None:
-        still = lock_positions(arguments.lock)
         simulated_runs.write_runs(
             arguments.record, description, model, motion, logs.values(), still
         )

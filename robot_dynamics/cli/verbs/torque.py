@@ -18,9 +18,9 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     joint_units,
     joint_values,
-    load_robot,
     take_negative_lists,
 )
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the torques."""
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     zero = np.zeros(robot.dof)
     q = joint_values("--q", arguments.q, robot, middle_pose(robot))
     qd = joint_values("--qd", arguments.qd, robot, zero)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, output_file
+from robot_dynamics.cli.arguments import add_robot, output_file
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
@@ -21,7 +22,6 @@ from robot_dynamics.cli.recordings import (
     add_parameters,
     add_recordings,
     drives_of,
-    locked,
     read_recordings,
 )
 from robot_dynamics.foundation.user_files import write_whole
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict, and write the report if requested."""
-    robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
+    robot = robot_of(arguments, inertia=False)
     drives = drives_of(arguments.robot, arguments.parameters, robot)
     recordings = read_recordings(arguments, robot)
     bands = None if drives is None else drives.bands

@@ -25,8 +25,10 @@ from robot_dynamics.cli.arguments import (
     say,
     text_of_robot,
 )
+from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.recordings import read_motion_file
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.base_motions import read_base_motion
 
 if TYPE_CHECKING:  # needs rosbags
@@ -63,7 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.viewer.live_view import LiveView  # noqa: PLC0415  # needs viser
     from robot_dynamics.viewer.page import Page  # noqa: PLC0415
 
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
+
+    def load(name: str) -> Robot:
+        return robot if name == arguments.robot else load_robot(name)
+
     waypoints = None
     if arguments.motion is not None:
         waypoints = read_motion_file(arguments.motion, robot).arriving_at_rest()
@@ -73,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with closing(Page(arguments.host, arguments.port)) as page:
             say("reading meshes, compiling")
-            view = LiveView(page, arguments.robot, load_robot, waypoints, recordings, base)
+            view = LiveView(page, arguments.robot, load, waypoints, recordings, base)
             with closing(view):
                 page.serve(view.tick)
     finally:  # Ctrl-C, as a rule

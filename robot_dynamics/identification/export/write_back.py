@@ -12,6 +12,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification.export.urdf_text import Element, UrdfText
+from robot_dynamics.robot.catalogue import split_arguments, urdf_text
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import open_document
@@ -65,7 +66,9 @@ def _bytes(source: str | os.PathLike[str]) -> bytes:
     open_document(source)  # raises an error with file and line
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return source.encode()
-    return Path(source).read_bytes()
+    path, _ = split_arguments(os.fspath(source))
+    xacro = path.lower().endswith(".xacro")
+    return urdf_text(source).encode() if xacro else Path(source).read_bytes()
 
 
 def _write_body(text: UrdfText, element: Element, link: Link) -> None:

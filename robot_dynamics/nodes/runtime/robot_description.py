@@ -14,7 +14,8 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_nam
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import listed, parameter
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
-from robot_dynamics.robot import Robot, find_robot, read_urdf
+from robot_dynamics.robot import Robot, read_urdf
+from robot_dynamics.robot.catalogue import located
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -140,7 +141,7 @@ class RobotDescription:
         if self.text:
             return self.read(self.text)
         if self._path:
-            return self.read(find_robot(self._path))
+            return self.read(located(self._path))
         raise RobotDynamicsError(
             f"no robot yet; publish one on {self._node.resolve_topic_name(DESCRIPTION_TOPIC)}, or "
             "set the parameter urdf_path or robot_description"
@@ -153,7 +154,7 @@ class RobotDescription:
         Raises:
             UnknownNameError: If `urdf_path` is neither a file nor a known robot.
         """
-        return self.text or str(find_robot(self._path))
+        return self.text or located(self._path)
 
     def read(self, source: object) -> Robot:
         """Return a robot from URDF text or from a path.

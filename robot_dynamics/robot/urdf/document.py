@@ -22,7 +22,7 @@ from lxml import etree
 
 from robot_dynamics.errors import UrdfError, nearest
 from robot_dynamics.foundation.numbers import number_from, words_of
-from robot_dynamics.robot.catalogue import known_robots, urdf_text
+from robot_dynamics.robot.catalogue import known_robots, split_arguments, urdf_text
 from robot_dynamics.robot.kinematic_tree import JointType
 
 Element = Any  # lxml's element class is private to it
@@ -81,6 +81,8 @@ def describe(element: Element) -> str:
 
 def open_document(source: str | os.PathLike[str]) -> Document:
     """Read a URDF from a path or from its XML text; a xacro file (*.xacro) is expanded first.
+
+    Arguments of a xacro file stand behind its path: "ur.urdf.xacro ur_type:=ur5e".
 
     Raises:
         UrdfError: If xacro is missing or fails, if the source is missing or empty, if it is not an
@@ -141,12 +143,13 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
         if "\n" in text:
             raise UrdfError(f"{TEXT_NAME}: neither a path nor XML text (which starts with '<')")
     name = os.fspath(source)
-    path = Path(source)
-    if path.suffix.lower() == ".xacro" and path.is_file():
-        return name, _bounded(name, _XML_DECLARATION.sub(r"\1", urdf_text(path)).encode())
+    file, arguments = split_arguments(name)
+    path = Path(file)
+    if path.is_file() and (arguments or path.suffix.lower() == ".xacro"):
+        return name, _bounded(name, _XML_DECLARATION.sub(r"\1", urdf_text(name)).encode())
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)  # the size of a pipe is unknown
+        with path.open("rb") as opened:
+            data = opened.read(MAX_BYTES + 1)  # the size of a pipe is unknown
     except FileNotFoundError:
         hint = f" (a robot known by name: read_urdf(find_robot('{name}')))"
         known = not path.suffix and name in known_robots()

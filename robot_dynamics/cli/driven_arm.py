@@ -1,0 +1,79 @@
+"""The arm behind a driver, on the command line: its joints, its hardware and its profile."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.cli.arguments import load_robot
+from robot_dynamics.cli.chosen_joints import still_joints
+from robot_dynamics.export.driver_checks import (
+    check_efforts,
+    check_takes_effort,
+    joints_left_out,
+)
+from robot_dynamics.export.driver_profile import Driver
+from robot_dynamics.export.drivers import driver_named, recognized
+from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot.catalogue import located
+from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
+
+
+def add_driver(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the driver of the arm; see `driven_arm`."""
+    parser.add_argument(
+        "--driver",
+        metavar="NAME",
+        help="driver of the arm, of `robot-dynamics drivers`, or none (default: by the hardware of "
+        "the URDF)",
+    )
+
+
+def given_driver(name: str | None) -> Driver | None:
+    """Return the driver of the option; None if it is not given, or none."""
+    return None if name in (None, "none") else driver_named(str(name))
+
+
+@dataclass(frozen=True)
+class DrivenArm:
+    """The arm that a controller of efforts moves, and what is known of its hardware.
+
+    Args:
+        whole: The robot of the URDF.
+        still: Positions of the joints that stand still.
+        hardware: Hardware of the URDF.
+        driver: Its driver, if it is known.
+    """
+
+    whole: Robot
+    still: Mapping[str, float]
+    hardware: Sequence[Hardware]
+    driver: Driver | None
+
+    @property
+    def robot(self) -> Robot:
+        """The robot without the joints that stand still."""
+        return self.whole.with_locked(self.still)
+
+
+def driven_arm(arguments: argparse.Namespace) -> DrivenArm:
+    """Return the arm of the command line, without the joints that take no efforts.
+
+    Raises:
+        ArgumentError: If its driver takes no efforts.
+        RobotError: If its effort limits are below gravity, or far above those of its drives.
+    """
+    whole = load_robot(arguments.robot)
+    hardware = read_hardware(located(arguments.robot))
+    driver = given_driver(arguments.driver)
+    if arguments.driver is None and (found := recognized(hardware)):
+        driver = found
+        print(f"driver {found.name}, by the hardware of the URDF", file=sys.stderr)
+    if driver is not None:
+        check_takes_effort(driver)
+    others = joints_left_out(whole.joint_names, hardware, driver)
+    arm = DrivenArm(whole, still_joints(arguments, whole, others), hardware, driver)
+    check_efforts(find_robot(arguments.robot).name, arm.robot, driver)
+    return arm
