@@ -23,6 +23,7 @@ STAGES = {
         "what is believed of the robot; the load",
     ),
     "sense": ("contacts.py", "measured way", "direction that friction remembers of it"),
+    "add": ("contacts.py", "state", "efforts that the robot adds itself"),
     "observe": ("contacts.py", "state; last efforts", "external efforts, and a joint in contact"),
     "supervise": (
         "supervision.py",

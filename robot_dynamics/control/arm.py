@@ -135,6 +135,7 @@ class Arm(ByInverse):
         tuning: Bandwidth and widths.
         gains: Of the laws that use them.
         coupled: As of `Model`.
+        velocity_terms: Share of Coriolis and centrifugal efforts that counts, 0 or 1.
     """
 
     of: ArmEquations
@@ -143,6 +144,7 @@ class Arm(ByInverse):
     tuning: Tuning
     gains: Damping | None = None
     coupled: bool = False
+    velocity_terms: Any = 1.0
 
     def _evaluate(self, name: str, *motion: Array, **given: Array) -> Any:
         found = self.of.equations[name]
@@ -167,7 +169,7 @@ class Arm(ByInverse):
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return efforts of a motion without friction, shape (n,)."""
-        tau = self._evaluate("inverse", q, qd, qdd)
+        tau = self._evaluate("inverse", q, self.velocity_terms * qd, qdd)
         if isinstance(tau, dict):  # beside the wrench of a moving base
             tau = tau["tau"]
         return np.asarray(tau + self.drives.rotor * qdd)

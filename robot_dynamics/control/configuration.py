@@ -325,6 +325,7 @@ class Configuration:
             "slip": np.broadcast_to(slip, (ELEMENTS, self.n)),
             "elastic": np.broadcast_to(elastic, (ELEMENTS, self.n)),
             "friction_width": x.friction_width,
+            "adds_velocity_terms": 1.0 - x.compensate_velocity_terms,
             "rotor": x.compensate_rotor_inertia * self._rotor(x),
             "contact_rows": np.array([threshold, *unidentified_rows(width)]),
         }

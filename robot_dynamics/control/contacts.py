@@ -45,6 +45,10 @@ OBSERVED = {
     "noted_at": Field(SCALAR, "time of the latest of them, s", NEVER),
 }
 
+ADDED = {
+    "robot_tau": Field(VECTOR, "Coriolis and centrifugal efforts that the robot adds, N m or N"),
+}
+
 SENSED = {
     "observed_elements": Field((ELEMENTS, "n"), "states of the elements of friction"),
     "observed_direction": Field(VECTOR, "direction that they remember, -1 to 1"),
@@ -69,6 +73,11 @@ def sense(x: Any) -> dict[str, Any]:
     return {"observed_elements": z, "observed_direction": direction, "observed_q": x.q}
 
 
+def add(x: Any, arm: Any) -> dict[str, Any]:
+    """Compute the efforts that the robot adds itself to those that are commanded."""
+    return {"robot_tau": arm.bias(x.q, x.qd) - arm.gravity(x.q)}
+
+
 def observe(x: Any, arm: Any) -> dict[str, Any]:
     """Observe the external efforts since the last state, and judge them.
 
@@ -89,7 +98,7 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
             "rate": rate,
             "qd": x.qd,
             "direction": x.remembers * x.observed_direction,
-            "tau": x.total,
+            "tau": x.total + x.adds_velocity_terms * x.robot_tau,
             "state": chosen(afresh, 0.0 * x.observer, x.observer),
             "scalars": np.array([dt, x.contact_gain, afresh]),
             "settings": np.array(rows),

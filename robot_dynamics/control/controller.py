@@ -285,6 +285,7 @@ class Controller:
         values["slip"][:] = np.broadcast_to(slip, (ELEMENTS, n))
         values["elastic"][:] = np.broadcast_to(elastic, (ELEMENTS, n))
         values["bandwidth"][0], values["damping_ratio"][0] = model.bandwidth, model.damping_ratio
+        values["adds_velocity_terms"][0] = not model.velocity_terms
         values["friction_width"][0], values["delay"][0] = model.friction_width, model.delay
         self._use_collision()
         if self.task is not None:
@@ -616,6 +617,7 @@ def _terms(model: Model) -> tuple[object, ...]:
     return (
         *(id(part) for part in (model.gains, model.friction, model.rotor_inertia)),
         *(model.bandwidth, model.damping_ratio, model.friction_width, model.coupled, model.delay),
+        model.velocity_terms,
     )
 
 

@@ -31,12 +31,14 @@ class EndEffectorEquations:
         equations: By the names of kernels.
         parents: For the factorisation of the mass matrix.
         payload: Input `payload`, shape (10,), or None without one.
+        velocity_terms: As of `Arm`.
     """
 
     frame: str
     equations: Mapping[str, Equations]
     parents: tuple[int, ...]
     payload: Array | None = None
+    velocity_terms: Any = 1.0
 
     @classmethod
     def of(
@@ -69,6 +71,7 @@ class EndEffectorEquations:
     def velocity_effort(self, q: Array, qd: Array) -> Array:
         """See `Arm`: the efforts at zero acceleration without gravity."""
         none = np.zeros(len(q))
+        qd = self.velocity_terms * qd
         tau: Array = self._evaluate("inverse", q, qd, none, gravity=np.zeros(3))
         return tau
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,8 @@ class Model:
             shape (6,), in the axes of `frame`.
         rotor_inertia: Inertia of motors and gears as the joints feel it (the motor's, times the
             square of the reduction), shape (n,), kg m^2 or kg; by default none.
+        velocity_terms: Whether Coriolis and centrifugal efforts count; not where the hardware adds
+            them itself.
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s.
@@ -72,6 +74,7 @@ class Model:
     gravity_vector: Array | None = None
     wrench: Array | None = None
     rotor_inertia: Array | None = None
+    velocity_terms: bool = True
     coupled: bool = False
     fastest: float = np.inf
     delay: float = 0.0
@@ -149,6 +152,8 @@ class Model:
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a motion without friction, shape (n,) or (N, n)."""
+        if not self.velocity_terms:
+            qd = np.zeros_like(qd)
         if self._loaded:
             tau = self._equations.inverse(q, qd, qdd, **self._load)
             if self.base is not None:
@@ -162,13 +167,16 @@ class Model:
 
         The rate is that without joint efforts: Coriolis, gravity and wrench.
         """
-        if not self._loaded:
-            return self.dynamics.momentum(q, qd)
-        return self._equations.momentum(q, qd, **self._load)
+        equations = self._equations if self._loaded else self.dynamics
+        found = equations.momentum(q, qd, **(self._load if self._loaded else {}))
+        if self.velocity_terms:
+            return found
+        moving = replace(self, velocity_terms=True)
+        return found._replace(rate=found.rate + moving.bias(q, qd) - moving.gravity(q))
 
     def bias(self, q: Array, qd: Array) -> Array:
         """Return Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""
-        if self._loaded:
+        if self._loaded or not self.velocity_terms:
             return self.inverse(q, qd, np.zeros_like(q))
         return self.dynamics.bias(q, qd)
 
@@ -180,7 +188,7 @@ class Model:
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Return the accelerations by efforts without friction, shape (n,)."""
-        if self.rotor_inertia is None and not self._loaded:
+        if self.rotor_inertia is None and self.velocity_terms and not self._loaded:
             return self.dynamics.forward(q, qd, tau)
         # Columns of the mass matrix: efforts of unit accelerations, less those of none
         n = len(q)

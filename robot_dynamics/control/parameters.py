@@ -181,6 +181,8 @@ _TABLE = (
     Parameter("compensate_gravity", "bool", True, "Compensate gravity; false for arms that do so "
               "themselves"),
     Parameter("compensate_friction", "bool", True, "Add the friction at the desired velocity"),
+    Parameter("compensate_velocity_terms", "bool", True, "Add Coriolis and centrifugal efforts; "
+              "false for arms that do so themselves"),
     Parameter("compensate_rotor_inertia", "bool", True, "Add the effort that accelerates the "
               "rotors, rotor.<joint>.inertia"),
     Parameter("friction_width", "double", DEFAULT_WIDTH, "Speed at which compensated Coulomb "

@@ -21,7 +21,7 @@ from robot_dynamics.compiler.graph.piecewise import minimum
 from robot_dynamics.control import laws
 from robot_dynamics.control.arm import Arm, ArmEquations, Damping, Drives, Tuning
 from robot_dynamics.control.command import COMMAND, command
-from robot_dynamics.control.contacts import OBSERVED, SENSED, observe, sense
+from robot_dynamics.control.contacts import ADDED, OBSERVED, SENSED, add, observe, sense
 from robot_dynamics.control.end_effector import EndEffectorEquations
 from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field, Layout
 from robot_dynamics.control.friction import ELEMENTS, FrictionRows
@@ -141,6 +141,7 @@ SETTINGS: Mapping[str, Field] = {
     "resume_by_itself": Field(SCALAR, "1 to follow again when messages return", 1.0),
     "floats_on_timeout": Field(SCALAR, "1 to compensate gravity alone when references stop"),
     "lets_go_blind": Field(SCALAR, "1 to fade to zero effort when states stop"),
+    "adds_velocity_terms": Field(SCALAR, "1 if the robot adds Coriolis and centrifugal efforts"),
     "drive_feedback": Field(SCALAR, "1 if the drives close the loop, with the gains kp and kd"),
     "drive_velocity": Field(SCALAR, "1 if they take velocities beside positions", 1.0),
     "friction": Field((len(FrictionRows._fields), "n"), "the rows of `FrictionRows`"),
@@ -268,6 +269,7 @@ class Step:
         return (
             Stage("intake", {**BELIEVED, **LOAD}, self._take_in),
             Stage("sense", SENSED, sense, "senses"),
+            Stage("add", ADDED, self._add, "adds_velocity_terms", True),
             Stage("observe", OBSERVED, self._observe, "observes", True),
             Stage("supervise", {**REFERENCE, **SUPERVISION, **FLAGS}, self._supervise),
             Stage("foresee", FORESEEN, self._foresee, "foresees", True),
@@ -298,6 +300,9 @@ class Step:
         believed = believe(x)
         x.learn(believed)
         return {**believed, **take_load(x)}
+
+    def _add(self, x: Facts) -> dict[str, Any]:
+        return add(x, replace(self._arm(x), velocity_terms=1.0))
 
     def _observe(self, x: Facts) -> dict[str, Any]:
         return observe(x, self._arm(x))
@@ -390,7 +395,8 @@ class Step:
         def function(x: Facts) -> dict[str, Any]:
             arm, load = self._arm(x), parts_of_load(x.load)
             assert self.end_effector is not None
-            end = replace(self.end_effector, payload=load["payload"])
+            own = {"payload": load["payload"], "velocity_terms": 1.0 - x.adds_velocity_terms}
+            end = replace(self.end_effector, **own)
             fresh = negated(less(x.task_timeout, x.now - x.felt_came))
             inputs = {
                 "q": x.q,
@@ -448,6 +454,7 @@ class Step:
             Drives(friction, x.remembers * x.direction, x.rotor),
             Tuning(x.bandwidth, x.damping_ratio, x.friction_width),
             Damping(x.kd),
+            velocity_terms=1.0 - x.adds_velocity_terms,
         )
 
     # -- evaluation -----------------------------------------------------------------------------

@@ -265,6 +265,7 @@ class ControllerReport:
             "actuator_space": node.parameters.actuator_space,
             "order of effort_command": node.output[0],
             "compensate_gravity": node.parameters.compensate_gravity,
+            "compensate_velocity_terms": node.parameters.compensate_velocity_terms,
             **{name: x for name, x in node.arm.describe().items() if name != "wrench"},
         }
 

@@ -319,6 +319,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             "goal": "none" if self.goals.active is None else "under way",
             "compensate_gravity": parameters.compensate_gravity,
             "compensate_friction": parameters.compensate_friction,
+            "compensate_velocity_terms": parameters.compensate_velocity_terms,
             "compensate_rotor_inertia": parameters.compensate_rotor_inertia,
             **self.arm.describe(),
         }

@@ -52,6 +52,7 @@ class ModelParameters(LoopParameters):
     formulation: str = listed("formulation")
     compensate_gravity: bool = listed("compensate_gravity")
     compensate_friction: bool = listed("compensate_friction")
+    compensate_velocity_terms: bool = listed("compensate_velocity_terms")
     compensate_rotor_inertia: bool = listed("compensate_rotor_inertia")
     friction_width: float = listed("friction_width")
     gravity: tuple[float, ...] = listed("gravity")
@@ -281,18 +282,20 @@ class OnlineModel:
         """Return the model with the terms of the parameters; the same object if it has them."""
         parameters = self._node.parameters
         friction = self._friction if parameters.compensate_friction else None
-        width = parameters.friction_width
+        width, moving = parameters.friction_width, parameters.compensate_velocity_terms
         rotors = self._drives.rotor_inertia
         if not parameters.compensate_rotor_inertia:
             rotors = np.zeros(len(rotors))
         before = np.zeros(len(rotors)) if base.rotor_inertia is None else base.rotor_inertia
         same = friction is base.friction and width == base.friction_width
+        same = same and moving == base.velocity_terms
         if same and np.array_equal(rotors, before):
             return base
         return replace(
             base,
             friction=friction,
             friction_width=width,
+            velocity_terms=moving,
             rotor_inertia=rotors if rotors.any() else None,
         )
 
