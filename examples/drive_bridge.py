@@ -1,7 +1,7 @@
 """A bridge to drives that close their own loop and have no ros2_control, as of Piper, YAM and Z1.
 
-Position, velocity and effort of `reference`, of feedforward_node, go to the SDK, and its states to
-`joint_states`. Put your SDK into Drives, and gains of `robot-dynamics drivers NAME` into KP and KD.
+`joint_command` of controller_node with `feedback: drive` goes to the SDK, and its states to
+`joint_states`. Put your SDK into Drives, and its gains into KP and KD.
 """
 
 import time
@@ -55,6 +55,6 @@ if __name__ == "__main__":
     rclpy.init()
     node, bridge = rclpy.create_node("drive_bridge"), Bridge(Drives())
     now, states = node.get_clock().now, node.create_publisher(JointState, "joint_states", 10)
-    node.create_subscription(JointState, "reference", bridge.receive, 1)
+    node.create_subscription(JointState, "joint_command", bridge.receive, 1)
     node.create_timer(1.0 / RATE, lambda: states.publish(bridge.cycle(now().to_msg())))
     rclpy.spin(node)

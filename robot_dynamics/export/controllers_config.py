@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robot_dynamics.control.parameters import PARAMETERS
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.driver_checks import per_joint
 from robot_dynamics.export.driver_profile import FRICTION, GRAVITY, VELOCITY_TERMS, Driver
@@ -98,12 +97,6 @@ def _gains(hardware: Hardware) -> dict[str, dict[str, float]]:
         }
         for k, joint in enumerate(hardware.joints, start=1)
     }
-
-
-def unknown_parameters(robot: Robot, driver: Driver | None) -> list[str]:
-    """Return the first words of parameters that this version of the controller does not know."""
-    known = {name.partition(".")[0] for name in PARAMETERS}
-    return [name for name in controller_parameters(robot, driver) if name not in known]
 
 
 def node_parameters(

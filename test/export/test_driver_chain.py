@@ -26,7 +26,6 @@ from action_client import Client, moveit_goal
 from controllers_build import environment, installed_controllers, missing
 from driven_arm import STATES, urdf
 from robot_dynamics.cli import main
-from robot_dynamics.control.parameters import PARAMETERS
 from robot_dynamics.export.controllers_config import CONTROLLER, FRONT
 from robot_dynamics.export.drivers import DRIVERS
 from ros_system import PATIENCE, Peer, free_domain, wait_for
@@ -43,11 +42,7 @@ pytestmark = pytest.mark.skipif(
     bool(LACKING), reason=f"needs ros2_control and ros2_controllers; {LACKING} not found"
 )
 
-UNDER_MANAGER = [
-    one
-    for one in DRIVERS.values()
-    if one.takes_effort and not one.bridge and (not one.closes_loop or "feedback" in PARAMETERS)
-]
+UNDER_MANAGER = [one for one in DRIVERS.values() if one.takes_effort and not one.bridge]
 WAY = 0.2  # rad of every joint
 ACCURACY = 1e-3  # rad; mock hardware goes to every commanded position in the next cycle
 

@@ -48,7 +48,6 @@ from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.export.controllers_config import (
     DEFAULT_RATE,
     controllers_config,
-    unknown_parameters,
 )
 from robot_dynamics.export.controllers_package import NAME, package_files
 from robot_dynamics.export.driver_checks import (
@@ -240,8 +239,6 @@ def _config(arguments: argparse.Namespace) -> int:
     write_whole(output, text)
     rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
     print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")
-    if unknown := unknown_parameters(robot, driver):
-        print(f"note: this version of the controllers does not know {', '.join(unknown)}")
     for name, fact in [] if driver is None else driver.facts:
         if fact.question:
             print(f"to find out: {name.replace('_', ' ')}: {fact.question}")
