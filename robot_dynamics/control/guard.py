@@ -31,6 +31,7 @@ from robot_dynamics.control.logic import (
     magnitude,
     negated,
 )
+from robot_dynamics.control.state_times import TIMED, timed
 from robot_dynamics.foundation.arrays import Array
 
 LARGEST_STATE = 1e6
@@ -96,6 +97,8 @@ class Flaw(enum.IntEnum):
     JUMP = 1
     STUCK = 2
     DRIFT = 3
+    UNREAD = 4
+    REPEATED = 5
 
 
 FLAWS = {
@@ -104,8 +107,14 @@ FLAWS = {
     Flaw.STUCK: "the position of joint '{joint}' stands although its velocity is {value}",
     Flaw.DRIFT: "position and velocity of joint '{joint}' differ by {value}; check units and "
     "signs of the driver",
+    Flaw.UNREAD: "the state of joint '{joint}' is not a finite number",
+    Flaw.REPEATED: "states have not changed for {value} although the joints move; does the driver "
+    "receive any?",
 }
-"""Words for every flaw; positions in rad or m, velocities in rad/s or m/s."""
+"""Words for every flaw."""
+
+QUANTITIES = {Flaw.STUCK: "velocity", Flaw.REPEATED: "s"}
+"""Quantities of their values, or units; the others are positions."""
 
 BELIEVED = {
     "cycle_at": Field(SCALAR, "time of the last cycle, s", NEVER),
@@ -133,6 +142,9 @@ BELIEVED = {
     "stuck_for": Field(VECTOR, "recent way by the velocity while the position stands, rad or m"),
     "frozen_for": Field(VECTOR, "time for which position and velocity have not changed, s"),
     "drifted": Field(VECTOR, "recent way less integrated velocity, rad or m"),
+    **TIMED,
+    "absent": Field(SCALAR, "number of the reason for which no state came in the last cycle"),
+    "absent_joint": Field(SCALAR, "joint of that reason"),
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
     "flaw_value": Field(SCALAR, "value of that reason"),
@@ -144,7 +156,9 @@ BELIEVED = {
 def believe(x: Any) -> dict[str, Any]:
     """Take a state that came, if it is one of this arm at this time."""
     sound = less(magnitude(x.state_q, x.state_qd), LARGEST_STATE)
-    received = both(sound, x.state_new)
+    came = timed(x, both(sound, x.state_new))
+    x.learn({name: came[name] for name in ("state_stamp", "state_delay")})
+    received = came["new"]
     delay = _delay(x, received)
     judged = _judge(x, received)
     unsure = either(negated(x.seen), less(x.state_timeout, x.now - x.state_at))
@@ -183,6 +197,8 @@ def believe(x: Any) -> dict[str, Any]:
         "qd": chosen(fresh, x.state_qd, x.qd),
         "stamp": stamp,
         **delay,
+        **{name: came[name] for name in TIMED},
+        **_absent(x, sound, came),
         "late_by": late_by,
         **judged,
         "flaw": flaw,
@@ -193,6 +209,18 @@ def believe(x: Any) -> dict[str, Any]:
         "senses": both(observes, x.remembers),
         "observes": observes,
     }
+
+
+def _absent(x: Any, sound: Any, came: dict[str, Any]) -> dict[str, Any]:
+    """Return why no state came, and the first joint whose state is no number."""
+    joint: Any = 0.0
+    for k in range(len(x.state_q) - 1, -1, -1):
+        whole = less(abs(x.state_q[k]) + abs(x.state_qd[k]), LARGEST_STATE)
+        joint = chosen(whole, joint, float(k))
+    unread = both(x.state_new, negated(sound))
+    reason = chosen(came["repeated"], float(Flaw.REPEATED), x.absent)
+    reason = chosen(came["new"], 0.0, chosen(unread, float(Flaw.UNREAD), reason))
+    return {"absent": reason, "absent_joint": chosen(unread, joint, x.absent_joint)}
 
 
 def _delay(x: Any, received: Any) -> dict[str, Any]:
@@ -312,8 +340,9 @@ def words_for_flaw(flaw: int, joint: str, value: float, units: tuple[str, str]) 
         value: Its value.
         units: Units of positions and velocities.
     """
-    unit = units[Flaw(flaw) is Flaw.STUCK]
-    return FLAWS[Flaw(flaw)].format(joint=joint, value=f"{value:.3g} {unit}")
+    own = {"position": units[0], "velocity": units[1]}
+    quantity = QUANTITIES.get(Flaw(flaw), "position")
+    return FLAWS[Flaw(flaw)].format(joint=joint, value=f"{value:.3g} {own.get(quantity, quantity)}")
 
 
-__all__ = ["BELIEVED", "Flaw", "believe", "words_for_flaw"]
+__all__ = ["BELIEVED", "FLAWS", "QUANTITIES", "Flaw", "believe", "words_for_flaw"]

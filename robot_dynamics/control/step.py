@@ -94,6 +94,7 @@ ARRIVED: Mapping[str, Field] = {
     "came_has_tau": Field(SCALAR, "1 if there are efforts"),
     "halted": Field(SCALAR, "1 while references are not followed"),
     "refused": Field(SCALAR, "1 while there is a reason to follow none"),
+    "unstamped": Field(SCALAR, "1 if states have no stamps, and may be repeated"),
     "lead": Field(SCALAR, "time by which commanded positions are ahead, s"),
     "has_begin_tau": Field(SCALAR, "1 if the first command starts from given efforts"),
     "begin_tau": Field(VECTOR, "these efforts, N m or N"),
