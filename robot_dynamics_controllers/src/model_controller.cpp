@@ -24,6 +24,7 @@ constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
 constexpr const char * FELT_TOPIC = "force_torque";
+constexpr const char * REFERENCE = "reference";
 
 const std::vector<std::string> REFERENCES = {"position", "velocity", "acceleration", "effort"};
 
@@ -53,7 +54,8 @@ constexpr const char * ARRIVED_NAMES[] = {
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "felt_came", "lead"};
 constexpr const char * STATE_NAMES[] = {
-  "status", "seen", "commands", "q", "tau", "position", "cut", "error"};
+  "status", "seen", "commands", "q", "tau", "position", "cut", "error", "flaw", "flaw_joint",
+  "flaw_value"};
 // clang-format on
 
 }  // namespace
@@ -240,6 +242,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
   take_changes();
   shown_ = Snapshot(robot);
   shown_[ACTIVE] = 1.0;
+  shown_[DOUBT_AGE] = std::numeric_limits<double>::infinity();
   return CallbackReturn::SUCCESS;
 }
 
@@ -309,7 +312,7 @@ void ModelController::open_topics()
   using geometry_msgs::msg::Vector3Stamped;
   using geometry_msgs::msg::WrenchStamped;
   using sensor_msgs::msg::JointState;
-  listen(JointState(), "reference", latest, [this](const auto & msg) { on_reference(msg); });
+  listen(JointState(), REFERENCE, latest, [this](const auto & msg) { on_reference(msg); });
   listen(InertiaStamped(), "payload", 10, [this](const auto & msg) { on_payload(msg); });
   listen(Vector3Stamped(), "gravity", latest, [this](const auto & msg) { on_gravity(msg); });
   listen(PoseStamped(), POSE, latest, [this](const auto & msg) {
@@ -399,13 +402,22 @@ controller_interface::return_type ModelController::update_and_write_commands(
 
 void ModelController::read_states()
 {
-  bool finite = true;
-  for (std::size_t i = 0; i < n_; ++i) {
+  std::size_t unread = 0;
+  for (std::size_t i = n_; i-- > 0;) {
     const double q = value_of(state_interfaces_[i]);
     const double qd = value_of(state_interfaces_[n_ + i]);
-    finite = finite && std::isfinite(q) && std::isfinite(qd);
+    if (!std::isfinite(q) || !std::isfinite(qd)) {
+      ++unread;
+      shown_[UNREAD_JOINT] = static_cast<double>(i);
+    }
     arrived(STATE_Q)[i] = q;
     arrived(STATE_QD)[i] = qd;
+  }
+  const bool finite = unread == 0;
+  shown_[DOUBT_AGE] += period_;
+  if (!finite) {
+    shown_[UNREAD] = static_cast<double>(unread);
+    shown_[DOUBT_AGE] = 0.0;
   }
   *arrived(STATE_NEW) = finite ? 1.0 : 0.0;  // the step reads no others
   if (finite) {
@@ -480,6 +492,12 @@ void ModelController::show(std::int64_t stamp)
   shown_[MODE] = settings_[mode_at_];
   shown_[LONGEST_PERIOD] = std::max(shown_[LONGEST_PERIOD], period_);
   shown_[TIME] += period_;
+  if (*state(FLAW_NUMBER) > 0.5 && shown_[DOUBT_AGE] > 0.0) {
+    shown_[DOUBT_AGE] = shown_[UNREAD] = 0.0;
+    shown_[FLAW] = *state(FLAW_NUMBER);
+    shown_[FLAW_JOINT] = *state(FLAWED_JOINT);
+    shown_[FLAW_VALUE] = *state(FLAWED_VALUE);
+  }
   shown_[FELT_AGE] = now_ - *arrived(FELT_CAME);
   shown_[CYCLES] += 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
@@ -788,13 +806,15 @@ bool ModelController::has_one_publisher(const char * topic)
 {
   const auto node = get_node();
   const std::string name = std::string(node->get_fully_qualified_name()) + "/" + topic;
+  const bool of_hand = topic != REFERENCE;
   if (node->count_publishers(name) < 2) {
     if (contested_.erase(topic) > 0) {
-      RCLCPP_INFO(node->get_logger(), "%s has one publisher and is followed again", topic);
+      RCLCPP_INFO(
+        node->get_logger(), "%s has one publisher%s", topic, of_hand ? " and is followed again" : "");
     }
     return true;
   }
-  drops_target_ = true;
+  drops_target_ = drops_target_ || of_hand;
   if (contested_.count(topic) == 0) {
     std::vector<std::string> names;
     for (const auto & info : node->get_publishers_info_by_topic(name)) {
@@ -805,7 +825,8 @@ bool ModelController::has_one_publisher(const char * topic)
     }
     std::sort(names.begin(), names.end());
     contested_[topic] = std::string(topic) + " is published by " + joined(names, " and ") +
-                        ": the hand follows none of them until one is left";
+                        (of_hand ? ": the hand follows none of them until one is left"
+                                 : ": the arm follows the latest message; stop all but one");
     (void)reasons_.is_due(contested_[topic], std::chrono::steady_clock::now());
     RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
   }
@@ -840,6 +861,9 @@ void ModelController::report()
       if (now.active() && now.in_task()) {
         has_one_publisher(topic);
       }
+    }
+    if (now.active() && now[CHAINED] < 0.5) {
+      has_one_publisher(REFERENCE);
     }
     publish_diagnostics();
   }
@@ -881,6 +905,9 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   }
   const bool stopped = status == "stopped";
   std::string line = words_for_status(now) + (stopped ? ": " + reason_of_stop(now) : "");
+  if (status == "blind" || status == "silent") {
+    line += reason_of_blindness(now);
+  }
   if (stopped || status == "paused") {
     line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
   } else if (status == "resumed") {

@@ -15,6 +15,7 @@ namespace
 constexpr double AT_STOP = 0.01;  // rad or m from the end of a range
 constexpr double SATURATED_SHARE = 0.1;
 constexpr double LARGEST_MISSED_SHARE = 0.01;
+constexpr double LONGEST_DOUBT = 1.0;  // s, for which a state that was not believed is a reason
 
 std::string short_text(double x) { return text(x, "%.3g"); }
 
@@ -57,6 +58,25 @@ std::string words_for_status(const Snapshot & snapshot)
   const auto & status =
     snapshot.model().statuses[static_cast<std::size_t>(snapshot.number("status"))];
   return snapshot.in_task() ? status.words_in_task : status.words;
+}
+
+std::string reason_of_blindness(const Snapshot & snapshot)
+{
+  const Model & model = snapshot.model();
+  const double unread = snapshot[UNREAD];
+  if (snapshot[DOUBT_AGE] > LONGEST_DOUBT) {
+    return "";
+  }
+  if (unread > 0.5) {
+    const std::string others =
+      unread > 1.5 ? " and of " + text(unread - 1.0, "%.0f") + " more" : std::string();
+    return ": the state of " +
+           joint_name(model, static_cast<std::size_t>(snapshot[UNREAD_JOINT])) + others +
+           " is not a finite number";
+  }
+  const robot_dynamics_cause & flaw = model.flaws[static_cast<std::size_t>(snapshot[FLAW])];
+  return ": " +
+         sentence(model, flaw, snapshot[FLAW_JOINT], snapshot[FLAW_VALUE], 0.0, flaw.remedy);
 }
 
 std::string contact(const Snapshot & snapshot)
@@ -226,7 +246,7 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   if (status == "stopped") {
     add_fault(msg, Status::ERROR, words + ": " + reason_of_stop(snapshot));
   } else if (status == "blind" || status == "silent") {
-    add_fault(msg, Status::ERROR, words);
+    add_fault(msg, Status::ERROR, words + reason_of_blindness(snapshot));
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);
   }

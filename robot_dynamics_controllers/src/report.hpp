@@ -26,6 +26,12 @@ enum Shown : std::size_t
   MODE,
   CYCLES,
   UNWRITTEN,       // commands that an interface did not accept
+  DOUBT_AGE,       // time since a state was not believed, s
+  UNREAD,          // joints whose states were not finite then
+  UNREAD_JOINT,    // the first of them
+  FLAW,            // of that state, if all joints were finite
+  FLAW_JOINT,
+  FLAW_VALUE,
   TIME,            // s
   FELT_AGE,        // of the measured wrench, s
   LONGEST_PERIOD,  // s
@@ -85,6 +91,9 @@ std::string status_of(const Snapshot & snapshot);
 
 /// Return the status in words.
 std::string words_for_status(const Snapshot & snapshot);
+
+/// Return why states were not believed of late, behind a colon; empty if that is not known.
+std::string reason_of_blindness(const Snapshot & snapshot);
 
 /// Return the present contact in words.
 std::string contact(const Snapshot & snapshot);
