@@ -3,9 +3,12 @@
 python3 ros_client.py switch +controller_to_activate -controller_to_deactivate
 python3 ros_client.py goal CONTROLLER TRAJECTORY.json        a goal of follow_joint_trajectory
 python3 ros_client.py reference CONTROLLER REFERENCE.json    publish ~/reference until killed
+python3 ros_client.py reference CONTROLLER REFERENCE.json stopped    the same, from SIGCONT on
 """
 
 import json
+import os
+import signal
 import sys
 import time
 
@@ -57,7 +60,7 @@ def goal(node, controller, path):
     rclpy.spin_until_future_complete(node, future.result().get_result_async())
 
 
-def reference(node, controller, path):
+def reference(node, controller, path, *stopped):
     """Publish a motion as ~/reference, point by point at its times."""
     from sensor_msgs.msg import JointState
 
@@ -66,6 +69,8 @@ def reference(node, controller, path):
     while not publisher.get_subscription_count():
         time.sleep(0.01)
     print("publishing", flush=True)
+    if stopped:
+        os.kill(os.getpid(), signal.SIGSTOP)
     begin = time.monotonic()
     for point in motion.points:
         due = begin + point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
