@@ -40,7 +40,7 @@ Traits of robots that can be bought, none by default (arm.hpp):
 | first_position | position command before any controller |
 | nan_position | zero_effort: a joint without a position command has no effort |
 | effort_rate | largest change of commanded efforts, N m/s or N/s |
-| watchdog | age of a command that closes the brakes, s |
+| watchdog | age of a command that stops the arm for good, s |
 | added_gravity, added_coriolis | shares of these efforts that a robot with a model adds itself |
 | added_viscous, added_coulomb | shares of its friction that it adds itself |
 

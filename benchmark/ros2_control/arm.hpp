@@ -28,7 +28,7 @@ struct Drives
   std::vector<double> effort;             // limits, N m or N
   std::vector<double> kp = {}, kd = {};   // PD on position and velocity; empty for none
   double effort_rate = 0.0;               // largest change of commands, N m/s or N/s; 0 for any
-  double watchdog = 0.0;                  // age of a command that closes the brakes, s; 0 for none
+  double watchdog = 0.0;                  // age of a command that stops the arm, s; 0 for none
   double first_position = kNone;          // before any command of position
   bool needs_position = false;            // without a command of position the effort is zero
 };
@@ -47,7 +47,7 @@ public:
 
   virtual ~Arm() = default;
 
-  bool braked() const {return waits_ || clamped_;}
+  bool braked() const {return waits_ || clamped_ || stopped_;}
 
   // Close the brakes until the next commands.
   void brake() {waits_ = true;}
@@ -80,7 +80,7 @@ public:
     const double dt = seconds / steps;
     for (int k = 0; k < steps; ++k) {
       command_age_ += dt;
-      waits_ = waits_ || (drives_.watchdog > 0.0 && command_age_ > drives_.watchdog);
+      stopped_ = stopped_ || (drives_.watchdog > 0.0 && command_age_ > drives_.watchdog && !waits_);
       for (std::size_t i = 0; i < q.size(); ++i) {
         tau[i] = braked() ? 0.0 : drive(i, dt);
       }
@@ -120,7 +120,7 @@ private:
   Command command_;
   std::vector<double> slow_;  // commanded efforts, within their rate
   double command_age_ = 0.0;
-  bool waits_ = true, clamped_ = false;
+  bool waits_ = true, clamped_ = false, stopped_ = false;
 };
 
 }  // namespace compiled_plant

@@ -41,12 +41,14 @@ class Arm:
         mass_error: Relative error of the masses of the model: the plant has more.
         friction: Of the plant, as a share of the effort limit.
         model: URDF that the controllers know; by default the nominal robot, without friction.
+        command_interfaces: Of each joint.
     """
 
     name: str
     mass_error: float = 0.1
     friction: float = FRICTION_SHARE
     model: str = ""
+    command_interfaces: tuple[str, ...] = ("effort",)
 
     @cached_property
     def urdf(self) -> str:
@@ -185,7 +187,8 @@ class Arm:
             ElementTree.SubElement(hardware, "param", name=name).text = str(text)
         for name in self.interface_joints:
             joint = ElementTree.SubElement(system, "joint", name=name)
-            ElementTree.SubElement(joint, "command_interface", name="effort")
+            for interface in self.command_interfaces:
+                ElementTree.SubElement(joint, "command_interface", name=interface)
             for interface in ("position", "velocity", "effort"):
                 ElementTree.SubElement(joint, "state_interface", name=interface)
         return ElementTree.tostring(root, encoding="unicode")

@@ -39,6 +39,8 @@ public:
     still_.reset(mj_makeData(model_.get()));
     std::copy(q.begin(), q.end(), data_->qpos);
     dry_.assign(model_->dof_frictionloss, model_->dof_frictionloss + q.size());
+    mj_forward(model_.get(), data_.get());
+    weigh();
   }
 
 protected:
@@ -53,22 +55,27 @@ protected:
     mj_step(model_.get(), data_.get());
     std::copy_n(data_->qpos, n, q.begin());
     std::copy_n(data_->qvel, n, qd.begin());
-    if (added_.gravity != added_.coriolis) {
-      std::copy(q.begin(), q.end(), still_->qpos);
-      mj_fwdPosition(model_.get(), still_.get());
-      mj_rne(model_.get(), still_.get(), 0, weight_.data());
-    }
+    weigh();
   }
 
 private:
   // Return the effort that the robot adds, by the state before the last step.
   double own(std::size_t i) const
   {
-    const double bias = data_->qfrc_bias[i];
-    const double weight = added_.gravity == added_.coriolis ? bias : weight_[i];
-    return added_.gravity * weight + added_.coriolis * (bias - weight) +
+    return added_.gravity * weight_[i] +
+           added_.coriolis * (data_->qfrc_bias[i] - weight_[i]) +
            added_.viscous * model_->dof_damping[i] * qd[i] +
            added_.coulomb * dry_[i] * std::tanh(qd[i] / kAddedWidth);
+  }
+
+  // Compute the efforts of gravity, where the robot adds them.
+  void weigh()
+  {
+    if (added_.gravity > 0.0 || added_.coriolis > 0.0) {
+      std::copy(q.begin(), q.end(), still_->qpos);
+      mj_fwdPosition(model_.get(), still_.get());
+      mj_rne(model_.get(), still_.get(), 0, weight_.data());
+    }
   }
 
   // Speed at which added Coulomb friction reaches 76 %, rad/s or m/s

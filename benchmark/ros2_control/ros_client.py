@@ -65,12 +65,13 @@ def reference(node, controller, path, *stopped):
     from sensor_msgs.msg import JointState
 
     motion = trajectory(path)
+    if stopped:
+        print("stopped", flush=True)
+        os.kill(os.getpid(), signal.SIGSTOP)
     publisher = node.create_publisher(JointState, f"{controller}/reference", 10)
     while not publisher.get_subscription_count():
         time.sleep(0.01)
     print("publishing", flush=True)
-    if stopped:
-        os.kill(os.getpid(), signal.SIGSTOP)
     begin = time.monotonic()
     for point in motion.points:
         due = begin + point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
@@ -84,5 +85,5 @@ def reference(node, controller, path, *stopped):
 
 if __name__ == "__main__":
     rclpy.init()
-    peer = rclpy.create_node("client", enable_rosout=False)
+    peer = rclpy.create_node(f"client_{os.getpid()}", enable_rosout=False)
     {"switch": switch, "goal": goal, "reference": reference}[sys.argv[1]](peer, *sys.argv[2:])
