@@ -49,7 +49,7 @@ std::string name_of(const rclcpp::TopicEndpointInfo & info)
 // In the order of `Arrived` and `State`
 // clang-format off
 constexpr const char * ARRIVED_NAMES[] = {
-  "now", "state_new", "state_q", "state_qd", "state_came", "state_stamp", "reference_came",
+  "now", "state_new", "state_q", "state_qd", "state_came", "state_stamp", "state_delay", "reference_came",
   "came_reference", "came_reference_ahead", "came_before", "came_after", "came_ahead", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "felt_came", "lead"};
@@ -229,6 +229,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
   state_ = robot.state.initial;
   std::copy_n(robot.arrived.initial, arrived_.size(), arrived_.begin());
   now_ = 0.0;
+  clock_ = StateClock(n_);
   chain_[0] = 0.0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -419,10 +420,15 @@ void ModelController::read_states()
     shown_[UNREAD] = static_cast<double>(unread);
     shown_[DOUBT_AGE] = 0.0;
   }
-  *arrived(STATE_NEW) = finite ? 1.0 : 0.0;  // the step reads no others
-  if (finite) {
-    *arrived(STATE_CAME) = *arrived(STATE_STAMP) = now_;
+  const bool fresh = finite && clock_.take(arrived(STATE_Q), arrived(STATE_QD), now_);
+  *arrived(STATE_NEW) = fresh ? 1.0 : 0.0;  // the step reads no others
+  if (fresh) {
+    *arrived(STATE_CAME) = now_;
+    *arrived(STATE_STAMP) = clock_.stamp();
+    *arrived(STATE_DELAY) = now_ - clock_.stamp();
   }
+  shown_[STOOD] = finite && !fresh ? now_ - *arrived(STATE_CAME) : 0.0;
+  shown_[LATENESS] = *arrived(STATE_DELAY);
 }
 
 void ModelController::take_changes()

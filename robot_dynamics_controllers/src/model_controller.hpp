@@ -27,6 +27,7 @@
 #include "rclcpp/rclcpp.hpp"
 #include "refusal.hpp"
 #include "report.hpp"
+#include "state_clock.hpp"
 #include "std_srvs/srv/trigger.hpp"
 
 namespace robot_dynamics_controllers
@@ -64,8 +65,8 @@ private:
   /// Fields of what arrives, and of the state, that the loop writes and reads.
   // clang-format off
   enum Arrived : std::size_t {
-    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
-    REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
+    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, STATE_DELAY, REF_CAME, REF_LAST,
+    REF_LAST_AHEAD, REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
     FELT_CAME, LEAD, ARRIVED_FIELDS};
   enum State : std::size_t {
     STATUS, SEEN, COMMANDS, Q, TAU, POSITION, CUT, ERROR, FLAW_NUMBER, FLAWED_JOINT, FLAWED_VALUE,
@@ -129,6 +130,7 @@ private:
   const double * state_ = nullptr;  // in the snapshot that was put last
   std::vector<double> arrived_, settings_;
   Snapshot shown_;                 // except for its state
+  StateClock clock_;
   double now_ = 0.0;               // s since activation
   double period_ = 0.0;            // s
   double edition_ = 0.0;           // of the settings

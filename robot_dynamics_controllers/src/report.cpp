@@ -15,6 +15,7 @@ namespace
 constexpr double AT_STOP = 0.01;  // rad or m from the end of a range
 constexpr double SATURATED_SHARE = 0.1;
 constexpr double LARGEST_MISSED_SHARE = 0.01;
+constexpr double LEAST_STOOD = 0.02;   // s, for which states that are late may stand as well
 constexpr double LONGEST_DOUBT = 1.0;  // s, for which a state that was not believed is a reason
 
 std::string short_text(double x) { return text(x, "%.3g"); }
@@ -64,15 +65,23 @@ std::string reason_of_blindness(const Snapshot & snapshot)
 {
   const Model & model = snapshot.model();
   const double unread = snapshot[UNREAD];
-  if (snapshot[DOUBT_AGE] > LONGEST_DOUBT) {
-    return "";
-  }
-  if (unread > 0.5) {
+  const bool doubted = snapshot[DOUBT_AGE] < LONGEST_DOUBT;
+  if (doubted && unread > 0.5) {
     const std::string others =
       unread > 1.5 ? " and of " + text(unread - 1.0, "%.0f") + " more" : std::string();
     return ": the state of " +
            joint_name(model, static_cast<std::size_t>(snapshot[UNREAD_JOINT])) + others +
            " is not a finite number";
+  }
+  if (snapshot[STOOD] > LEAST_STOOD) {
+    return ": they have not changed for " + short_text(snapshot[STOOD]) +
+           " s, although the joints move; does the driver receive any?";
+  }
+  if (snapshot[LATENESS] > 0.0) {
+    return ": they come " + short_text(snapshot[LATENESS]) + " s late";
+  }
+  if (!doubted) {
+    return "";
   }
   const robot_dynamics_cause & flaw = model.flaws[static_cast<std::size_t>(snapshot[FLAW])];
   return ": " +

@@ -29,6 +29,8 @@ enum Shown : std::size_t
   DOUBT_AGE,       // time since a state was not believed, s
   UNREAD,          // joints whose states were not finite then
   UNREAD_JOINT,    // the first of them
+  STOOD,           // time for which states have not changed although the joints move, s
+  LATENESS,        // of the last state, s
   FLAW,            // of that state, if all joints were finite
   FLAW_JOINT,
   FLAW_VALUE,

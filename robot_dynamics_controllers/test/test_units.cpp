@@ -20,6 +20,7 @@
 #include "model_check.hpp"
 #include "model_library.hpp"
 #include "refusal.hpp"
+#include "state_clock.hpp"
 
 namespace robot_dynamics_controllers
 {
@@ -266,6 +267,85 @@ TEST(Exchange, keeps_the_numbers_put_last_while_others_are_written)
       EXPECT_EQ(*exchange.take(), k);
     }
     EXPECT_EQ(*last, k);
+  }
+}
+
+constexpr double PERIOD = 0.002;
+
+/// Return the ages of the states of a joint that moves at 1 rad/s, one a cycle, as a clock tells
+/// them; -1 for one that is not new. `measured` are the times at which they were measured, s.
+std::vector<double> ages(const std::vector<double> & measured)
+{
+  StateClock clock(1);
+  std::vector<double> found;
+  for (std::size_t k = 0; k < measured.size(); ++k) {
+    const double now = PERIOD * static_cast<double>(k + 1);
+    const double speed = 1.0;
+    const bool fresh = clock.take(&measured[k], &speed, now);
+    found.push_back(fresh ? now - clock.stamp() : -1.0);
+  }
+  return found;
+}
+
+/// Return the times at which states were measured that stand for 80 ms and are then as late.
+std::vector<double> late()
+{
+  std::vector<double> measured;
+  for (int k = 1; k <= 200; ++k) {
+    const double now = PERIOD * k;
+    measured.push_back(k <= 50 || k > 150 ? now : k <= 90 ? 0.1 : now - 0.08);
+  }
+  return measured;
+}
+
+TEST(StateClock, repeated_states_of_a_moving_arm_are_not_new)
+{
+  const std::vector<double> found = ages(late());
+  EXPECT_EQ(found[40], 0.0);
+  EXPECT_EQ(found[60], -1.0);
+  EXPECT_EQ(found[89], -1.0);
+}
+
+TEST(StateClock, states_that_go_on_where_they_stood_are_late_until_they_catch_up)
+{
+  const std::vector<double> found = ages(late());
+  for (std::size_t k = 90; k < 150; ++k) {
+    EXPECT_NEAR(found[k], 0.08, 1e-9);
+  }
+  EXPECT_EQ(found[150], 0.0);
+  EXPECT_EQ(found[199], 0.0);
+}
+
+TEST(StateClock, states_after_a_gap_are_not_late)
+{
+  std::vector<double> measured = late();
+  for (std::size_t k = 90; k < measured.size(); ++k) {
+    measured[k] = PERIOD * static_cast<double>(k + 1);
+  }
+  EXPECT_EQ(ages(measured)[95], 0.0);
+}
+
+TEST(StateClock, one_wrong_position_makes_no_state_late)
+{
+  for (const double wrong : {-0.5, 0.5}) {
+    std::vector<double> measured;
+    for (int k = 1; k <= 100; ++k) {
+      measured.push_back(PERIOD * k + (k == 50 ? wrong : 0.0));
+    }
+    for (const double age : ages(measured)) {
+      EXPECT_EQ(age, 0.0);
+    }
+  }
+}
+
+TEST(StateClock, repeated_states_of_an_arm_at_rest_are_new)
+{
+  StateClock clock(1);
+  const double q = 0.5;
+  const double qd = 0.0;
+  for (int k = 1; k < 100; ++k) {
+    EXPECT_TRUE(clock.take(&q, &qd, PERIOD * k));
+    EXPECT_EQ(clock.stamp(), PERIOD * k);
   }
 }
 
