@@ -31,7 +31,8 @@ from benchmark.faults.page import (
     unsafe,
 )
 from benchmark.faults.plant import KINDS
-from benchmark.faults.runs import POSES, WAYS, Case, Ear, Nodes, Result, measure
+from benchmark.faults.poses import POSES
+from benchmark.faults.runs import WAYS, Case, Ear, Nodes, Result, measure
 from benchmark.faults.starts import ALLOWED, Start, starts, unrequested
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind
 from benchmark.progress import progress_bar, step

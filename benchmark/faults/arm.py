@@ -29,6 +29,22 @@ def description(robot: str) -> str:
     return re.sub(r'(<joint name="[^"]*finger[^"]*" type=")\w+"', r'\1fixed"', text)
 
 
+def mujoco_model(text: str, step: float = STEP_S) -> Any:
+    """Return the model of a URDF, for steps up to the given one, s."""
+    import mujoco  # optional, and slow to import
+
+    bare = re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
+    settings = '<mujoco><compiler fusestatic="true" balanceinertia="true"/></mujoco>'
+    end = bare.rindex("</robot>")
+    model: Any = mujoco.MjModel.from_xml_string(bare[:end] + settings + bare[end:])
+    model.opt.timestep = step
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    # Stiff enough that friction does not creep
+    model.dof_solref[:] = 2.0 * step, 1.0
+    model.dof_solimp[:, :2] = 0.99999
+    return model
+
+
 class Arm:
     """A simulated arm whose drives keep the last command.
 
@@ -47,15 +63,7 @@ class Arm:
         import mujoco  # optional, and slow to import
 
         self._step = mujoco.mj_step
-        bare = re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
-        settings = '<mujoco><compiler fusestatic="true" balanceinertia="true"/></mujoco>'
-        end = bare.rindex("</robot>")
-        model: Any = mujoco.MjModel.from_xml_string(bare[:end] + settings + bare[end:])
-        model.opt.timestep = STEP_S
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        # Stiff enough that friction does not creep
-        model.dof_solref[:] = 2.0 * STEP_S, 1.0
-        model.dof_solimp[:, :2] = 0.99999
+        model = mujoco_model(text)
         self.names = [model.joint(j).name for j in range(model.njnt)]
         self._limit = model.jnt_actfrcrange[:, 1].copy()
         model.jnt_actfrclimited[:] = 0

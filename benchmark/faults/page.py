@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from benchmark.faults.arm import FRICTION
 from benchmark.faults.plant import DELAY_S, JUMP, KINDS, RUNAWAY, VELOCITY_NOISE
-from benchmark.faults.runs import AFTER_S, ENDED_S, NICENESS, WATCHED_S, Case, Result
+from benchmark.faults.poses import AFTER_S
+from benchmark.faults.runs import ENDED_S, NICENESS, WATCHED_S, Case, Result
 from benchmark.faults.starts import ALLOWED, ORDERS, RESTARTS, Start
 from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
@@ -18,6 +19,13 @@ FAULTS, STARTS = "benchmark.faults", "benchmark.faults: starts"
 EXCESS, BEYOND = 0.1, 0.05
 """Speed beyond that of the motion, relative to the speed limit, and way beyond the ends of the
 motion, rad, up to which a run is safe."""
+
+CONDITIONS = (
+    f"The joints have {FRICTION:.0%} of their effort limit as friction that no URDF names, and "
+    f"velocities a noise of {VELOCITY_NOISE:g} rad/s. The fault begins {AFTER_S:g} s after the "
+    "motion has."
+)
+"""What is the same in all runs."""
 
 UNHELD = ("all nodes, kill -9", "all nodes, SIGSTOP")
 """Faults after which nothing holds the arm."""
@@ -51,34 +59,47 @@ def unsafe(case: Case, result: Result) -> bool:
 
 def fault_table(found: Mapping[Case, Result], load: str) -> list[str]:
     """Return the table of faults, one row for each."""
+    about = (
+        f"Measured on {processor()}, load average {load}, nodes at a niceness of {NICENESS}. "
+        f"{CONDITIONS} Each cell gives, within {WATCHED_S:g} s ({ENDED_S:g} s where nodes end), "
+        "the largest speed beyond that of the motion, relative to the speed limit, and the largest "
+        "way beyond the ends of the motion, rad. Sentence and last status are those of the worst "
+        "run."
+    )
+    words = {fault: about.format(s=KINDS.get(fault, 0.0)) for fault, about in ABOUT.items()}
+    return [about, "", *fault_rows(found, words, "controller_node", _cell)]
+
+
+def fault_rows(
+    found: Mapping[Case, Result], words: Mapping[str, str], who: str, cell: Callable[[Result], str]
+) -> list[str]:
+    """Return a table with a row for each fault, and a column for each arm and rate.
+
+    Args:
+        found: All results.
+        words: For faults whose name is not enough.
+        who: Whose sentence the table gives.
+        cell: Returns the numbers of a result.
+    """
     columns = list(dict.fromkeys((case.robot, case.rate) for case in found))
+    head = " | ".join(f"{robot}, {rate:g} Hz" for robot, rate in columns)
     lines = [
-        f"Measured on {processor()}, load average {load}, nodes at a niceness of {NICENESS}. The "
-        f"joints have {FRICTION:.0%} of their effort limit as friction that no URDF names, and "
-        f"velocities a noise of {VELOCITY_NOISE:g} rad/s. The fault begins {AFTER_S:g} s after the "
-        f"motion has. Each cell gives, within {WATCHED_S:g} s ({ENDED_S:g} s where nodes end), the "
-        "largest speed beyond that of the motion, relative to the speed limit, and the largest way "
-        "beyond the ends of the motion, rad. Sentence and last status are those of the worst run.",
-        "",
-        "| fault | "
-        + " | ".join(f"{robot}, {rate:g} Hz" for robot, rate in columns)
-        + " | controller_node says | last status |",
+        f"| fault | {head} | {who} says | last status |",
         "| --- " * (len(columns) + 3) + "|",
     ]
     for fault in dict.fromkeys(case.fault for case in found):
         own = {(c.robot, c.rate): r for c, r in found.items() if c.fault == fault}
-        cells = [_cell(own.get(column)) for column in columns]
+        cells = [
+            own[column].failure or cell(own[column]) if column in own else "" for column in columns
+        ]
         worst = max(own.values(), key=lambda r: r.excess if not r.failure else -1.0)
-        about = ABOUT.get(fault, fault).format(s=KINDS.get(fault, 0.0))
         says = worst.says.replace("|", "/")
-        lines.append(f"| {about} | {' | '.join(cells)} | {says} | {worst.ends} |")
+        lines.append(f"| {words.get(fault, fault)} | {' | '.join(cells)} | {says} | {worst.ends} |")
     return lines
 
 
-def _cell(result: Result | None) -> str:
-    if result is None:
-        return ""
-    return result.failure or f"{max(result.excess, 0.0):.2f}, {result.beyond:.2f}"
+def _cell(result: Result) -> str:
+    return f"{max(result.excess, 0.0):.2f}, {result.beyond:.2f}"
 
 
 def start_table(moved: Mapping[Start, float], load: str) -> list[str]:
@@ -89,12 +110,12 @@ def start_table(moved: Mapping[Start, float], load: str) -> list[str]:
         f"cell gives how many of {len(ORDERS)} orders of start moved the arm by more than "
         f"{ALLOWED:g} rad, and the largest motion, rad.",
         "",
-        "| restarted | " + " | ".join(_condition(*flags) for flags in CONDITIONS) + " |",
-        "| --- " * (len(CONDITIONS) + 1) + "|",
+        "| restarted | " + " | ".join(_condition(*flags) for flags in MEANWHILE) + " |",
+        "| --- " * (len(MEANWHILE) + 1) + "|",
     ]
     for restart in RESTARTS:
         cells = []
-        for flags in CONDITIONS:
+        for flags in MEANWHILE:
             ways = [
                 way
                 for run, way in moved.items()
@@ -106,7 +127,7 @@ def start_table(moved: Mapping[Start, float], load: str) -> list[str]:
     return lines
 
 
-CONDITIONS = tuple(itertools.product((False, True), repeat=2))
+MEANWHILE = tuple(itertools.product((False, True), repeat=2))
 
 
 def _condition(moved: bool, leftover: bool) -> str:

@@ -22,26 +22,13 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from benchmark.faults.arm import Array, description
 from benchmark.faults.plant import OF_REFERENCES, Fault, message, run_plant
+from benchmark.faults.poses import AFTER_S, DURATION_S, POSES, STEEPEST
 from benchmark.nodes.processes import SystemFailure, environment, own_domain, wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.control.status import WORDS, Status
 from robot_dynamics.nodes.ros.messages import duration_msg
-
-POSES = {
-    "ur5": ([0.0, -1.2, 1.5, -0.5, 0.3, 0.2], [0.9, -0.6, 0.9, 0.1, 0.9, 0.8]),
-    "panda": ([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], [0.8, 0.1, 0.5, -1.4, 0.5, 2.1, 1.3]),
-    "planar_2r": ([-1.0, 0.5], [0.2, -0.6]),
-}
-"""Positions between which the arms move, rad."""
-
-DURATION_S, AFTER_S = 1.5, 0.2
-"""Duration of the motion, and time at which the fault begins after 0.01 rad of it, s: the arm
-accelerates."""
-
-STEEPEST = 15.0 / 8.0
-"""Largest speed of the motion, a polynomial of degree five, relative to its mean."""
 
 WATCHED_S, ENDED_S = 3.0, 5.0
 """Time for which the arm is watched after a fault, and after the end of nodes, s."""
@@ -269,6 +256,7 @@ class Result:
         says: First words of the controller about the fault.
         ends: Last status.
         failure: Why there is no result.
+        final: Speed at the end, rad/s.
     """
 
     excess: float = np.inf
@@ -277,12 +265,13 @@ class Result:
     says: str = ""
     ends: str = ""
     failure: str = ""
+    final: float = 0.0
 
 
 CAUSES = (Status.STOPPED, Status.BLIND, Status.SILENT, Status.HOLDING, Status.RESUMED)
 """Statuses whose lines say what is wrong."""
 
-LINE = re.compile(r"\[(INFO|WARN|ERROR|FATAL)\] \[([0-9.]+)\] \[\S+\]: (.*)")
+LINE = re.compile(r"\[(INFO|WARN|ERROR|FATAL)\] \[([0-9.]+)\] \[(\S+)\]: (.*)")
 
 
 def measure(case: Case, nodes: Nodes) -> Result:
@@ -320,9 +309,16 @@ def judged(case: Case, nodes: Nodes, moment: float) -> Result:
     return Result(excess.max(), max(beyond.max(), 0.0), steps[after[1:]].max(), says, ends)
 
 
-def words(log: str, moment: float) -> tuple[str, str]:
-    """Return the first warning or error since a time, or else the last words, and the status."""
-    lines = [(kind, float(at), text) for kind, at, text in LINE.findall(log)]
+def words(log: str, moment: float, name: str = "controller_node") -> tuple[str, str]:
+    """Return the first warning or error since a time, or else the last words, and the status.
+
+    Args:
+        log: Lines of nodes.
+        moment: System time, s.
+        name: Of the node whose lines count.
+    """
+    found = LINE.findall(log)
+    lines = [(kind, float(at), text) for kind, at, of, text in found if of == name]
     since = [(kind, text) for kind, at, text in lines if at > moment - 0.05]
     of_status = [status for _, _, text in lines for status in WORDS if is_of(status, text)]
     causes = [text for _, text in since if any(is_of(status, text) for status in CAUSES)]

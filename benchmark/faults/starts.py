@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.faults.runs import NODES, POSES, Nodes
+from benchmark.faults.poses import POSES
+from benchmark.faults.runs import NODES, Nodes
 
 ORDERS = (
     ("plant", "feedforward_node", "controller_node"),

@@ -41,12 +41,14 @@ class Arm:
         mass_error: Relative error of the masses of the model: the plant has more.
         friction: Of the plant, as a share of the effort limit.
         model: URDF that the controllers know; by default the nominal robot, without friction.
+        command_interfaces: Of each joint.
     """
 
     name: str
     mass_error: float = 0.1
     friction: float = FRICTION_SHARE
     model: str = ""
+    command_interfaces: tuple[str, ...] = ("effort",)
 
     @cached_property
     def urdf(self) -> str:
@@ -146,6 +148,22 @@ class Arm:
         subprocess.run([*map(str, command), "-lm"], check=True)
         return library
 
+    def write_plant(self, folder: Path) -> dict[str, object]:
+        """Write what the plant simulates, and return the parameters of its component for that."""
+        limits, friction = self.robot.limits, self.friction * self.robot.limits.effort
+        return {
+            "kernel": self.write_kernel(folder),
+            "lower": limits.lower,
+            "upper": limits.upper,
+            "viscous": friction,
+            "coulomb": friction,
+        }
+
+    @property
+    def interface_joints(self) -> tuple[str, ...]:
+        """Names of the joints in the order of the interfaces of the plant."""
+        return self.robot.joint_names
+
     def description(self, rate: float, parameters: Mapping[str, object]) -> str:
         """Return the URDF with the plant as its hardware component.
 
@@ -153,14 +171,10 @@ class Arm:
             rate: Of controller_manager, Hz.
             parameters: Of the component, beside those of the joints.
         """
-        limits, friction = self.robot.limits, self.friction * self.robot.limits.effort
         given = {
+            "joints": " ".join(self.robot.joint_names),
             "initial_positions": self.start,
-            "effort": limits.effort,
-            "lower": limits.lower,
-            "upper": limits.upper,
-            "viscous": friction,
-            "coulomb": friction,
+            "effort": self.robot.limits.effort,
             "rate": rate,
             **parameters,
         }
@@ -171,9 +185,10 @@ class Arm:
         for name, value in given.items():
             text = " ".join(f"{x:.17g}" for x in value) if isinstance(value, np.ndarray) else value
             ElementTree.SubElement(hardware, "param", name=name).text = str(text)
-        for name in self.robot.joint_names:
+        for name in self.interface_joints:
             joint = ElementTree.SubElement(system, "joint", name=name)
-            ElementTree.SubElement(joint, "command_interface", name="effort")
+            for interface in self.command_interfaces:
+                ElementTree.SubElement(joint, "command_interface", name=interface)
             for interface in ("position", "velocity", "effort"):
                 ElementTree.SubElement(joint, "state_interface", name=interface)
         return ElementTree.tostring(root, encoding="unicode")

@@ -1,24 +1,23 @@
-// CompiledPlant: a hardware component that integrates the forward dynamics of an arm.
+// CompiledPlant: a hardware component that simulates an arm, its drives, and faults of its driver.
 //
 // Parameters and log: see __init__.py and plant_log.py of this folder.
-#include "compiled_plant.hpp"
-
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <cstdint>
-#include <limits>
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "compiled_arm.hpp"
+#include "fault.hpp"
 #include "hardware_interface/system_interface.hpp"
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "mujoco_arm.hpp"
+#include "plant_log.hpp"
 #include "pluginlib/class_list_macros.hpp"
 
 // The interfaces with pointers work in all versions of Jazzy
@@ -26,62 +25,6 @@
 
 namespace compiled_plant
 {
-
-// Cycles in a mapped file: what has been written lasts when the process is killed.
-class Log
-{
-public:
-  static constexpr std::int64_t kMagic = 0x504c414e54303031;  // "PLANT001"
-
-  Log(const std::string & path, std::size_t width, std::size_t rows)
-  : width_(width), rows_(rows), bytes_(sizeof(Header) + rows * width * sizeof(double))
-  {
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes_)) != 0) {
-      throw std::runtime_error("log: cannot write " + path);
-    }
-    void * memory =
-      ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-    ::close(file);
-    if (memory == MAP_FAILED) {
-      throw std::runtime_error("log: cannot map " + path);
-    }
-    header_ = static_cast<Header *>(memory);
-    row_ = reinterpret_cast<double *>(header_ + 1);
-    *header_ = Header{
-      kMagic, static_cast<std::int64_t>(width), static_cast<std::int64_t>(rows), 0, now()};
-  }
-
-  ~Log() {::munmap(header_, bytes_);}
-
-  double elapsed() const {return 1e-9 * static_cast<double>(now() - header_->start);}
-
-  // The next row, or none when the file is full; `commit` counts it
-  double * row()
-  {
-    const auto k = static_cast<std::size_t>(header_->count);
-    return k < rows_ ? row_ + k * width_ : nullptr;
-  }
-
-  void commit() {__atomic_store_n(&header_->count, header_->count + 1, __ATOMIC_RELEASE);}
-
-private:
-  struct Header
-  {
-    std::int64_t magic, width, rows, count, start;
-  };
-
-  // System time, ns: that of the stamps of ROS messages
-  static std::int64_t now()
-  {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::system_clock::now().time_since_epoch()).count();
-  }
-
-  std::size_t width_, rows_, bytes_;
-  Header * header_;
-  double * row_;
-};
 
 class CompiledPlant : public hardware_interface::SystemInterface
 {
@@ -93,33 +36,33 @@ public:
       return CallbackReturn::ERROR;
     }
     try {
-      const Parameters parameters{
-        numbers("initial_positions"), numbers("effort"), numbers("lower"), numbers("upper"),
-        numbers("viscous"), numbers("coulomb")};
-      arm_ = std::make_unique<Arm>(kernel(text("kernel")), parameters);
+      arm_ = simulated_arm();
+      fault_ = std::make_unique<Fault>(
+        text("fault"), number("fault_after"), number("fault_for"), arm_->q);
       nan_file_ = text("nan_file");
       on_stop_ = text("on_stop");
+      noise_ = number("velocity_noise");
       rows_ = static_cast<std::size_t>(std::stoul(text("log_rows")));
+      index_joints();
     } catch (const std::exception & error) {
       RCLCPP_FATAL(rclcpp::get_logger("CompiledPlant"), "%s", error.what());
       return CallbackReturn::ERROR;
     }
     const std::size_t n = info_.joints.size();
-    position_ = arm_->q;
-    velocity_.assign(n, 0.0);
+    state_ = measured_ = {arm_->q, std::vector<double>(n, 0.0)};
     effort_.assign(n, 0.0);
-    command_.assign(n, std::numeric_limits<double>::quiet_NaN());
+    forget_commands();
     return CallbackReturn::SUCCESS;
   }
 
   std::vector<hardware_interface::StateInterface> export_state_interfaces() override
   {
     std::vector<hardware_interface::StateInterface> states;
-    for (std::size_t i = 0; i < info_.joints.size(); ++i) {
-      const std::string & name = info_.joints[i].name;
-      states.emplace_back(name, hardware_interface::HW_IF_POSITION, &position_[i]);
-      states.emplace_back(name, hardware_interface::HW_IF_VELOCITY, &velocity_[i]);
-      states.emplace_back(name, hardware_interface::HW_IF_EFFORT, &effort_[i]);
+    for (const auto & joint : info_.joints) {
+      const std::size_t i = index_.at(joint.name);
+      states.emplace_back(joint.name, hardware_interface::HW_IF_POSITION, &state_.q[i]);
+      states.emplace_back(joint.name, hardware_interface::HW_IF_VELOCITY, &state_.qd[i]);
+      states.emplace_back(joint.name, hardware_interface::HW_IF_EFFORT, &effort_[i]);
     }
     return states;
   }
@@ -127,9 +70,11 @@ public:
   std::vector<hardware_interface::CommandInterface> export_command_interfaces() override
   {
     std::vector<hardware_interface::CommandInterface> commands;
-    for (std::size_t i = 0; i < info_.joints.size(); ++i) {
-      commands.emplace_back(
-        info_.joints[i].name, hardware_interface::HW_IF_EFFORT, &command_[i]);
+    for (const auto & joint : info_.joints) {
+      for (const auto & interface : joint.command_interfaces) {
+        commands.emplace_back(
+          joint.name, interface.name, &values_of(interface.name)[index_.at(joint.name)]);
+      }
     }
     return commands;
   }
@@ -147,7 +92,7 @@ public:
   {
     if (!stopped.empty() && on_stop_ == "brake") {
       arm_->brake();
-      std::fill(command_.begin(), command_.end(), std::numeric_limits<double>::quiet_NaN());
+      forget_commands();
     }
     if (!stopped.empty() && on_stop_ == "zero") {
       arm_->zero();
@@ -159,13 +104,21 @@ public:
     const rclcpp::Time &, const rclcpp::Duration & period) override
   {
     period_ = period.seconds();
-    arm_->step(std::clamp(period_, 0.0, kLongestPeriod));
+    const double passed = std::clamp(period_, 0.0, kLongestPeriod);
+    now_ += passed;
+    arm_->step(passed);
+    fault_->watch(now_, arm_->q);
+    arm_->clamp(fault_->closes_brakes());
     blind_ = !nan_file_.empty() && ::access(nan_file_.c_str(), F_OK) == 0;
+    measured_ = {arm_->q, arm_->qd};
+    for (double & velocity : measured_.qd) {
+      velocity += noise_ * normal_(random_);
+    }
+    state_ = fault_->report(now_, measured_);
     for (std::size_t i = 0; i < arm_->q.size(); ++i) {
-      const double nan = std::numeric_limits<double>::quiet_NaN();
-      position_[i] = blind_ ? nan : arm_->q[i];
-      velocity_[i] = blind_ ? nan : arm_->qd[i];
-      effort_[i] = blind_ ? nan : arm_->tau[i];
+      state_.q[i] = blind_ ? kNone : state_.q[i];
+      state_.qd[i] = blind_ ? kNone : state_.qd[i];
+      effort_[i] = blind_ ? kNone : arm_->tau[i];
     }
     read_ = log_ ? log_->elapsed() : 0.0;
     return hardware_interface::return_type::OK;
@@ -173,17 +126,18 @@ public:
 
   hardware_interface::return_type write(const rclcpp::Time &, const rclcpp::Duration &) override
   {
-    arm_->command(command_.data());
+    if (!fault_->loses_commands()) {
+      arm_->command(command_);
+    }
     double * row = log_ ? log_->row() : nullptr;
     if (row != nullptr) {
-      const std::size_t n = arm_->q.size();
       row[0] = read_;
       row[1] = period_;
       row[2] = log_->elapsed() - read_;  // what the controllers took
-      row[3] = (arm_->braked() ? 1.0 : 0.0) + (blind_ ? 2.0 : 0.0);
+      row[3] = (arm_->braked() ? 1.0 : 0.0) + (blind_ ? 2.0 : 0.0) + (fault_->due() ? 4.0 : 0.0);
       row += kFields;
-      for (const auto * values : {&arm_->q, &arm_->qd, &command_, &arm_->tau}) {
-        row = std::copy(values->begin(), values->begin() + static_cast<std::ptrdiff_t>(n), row);
+      for (const auto * values : {&arm_->q, &arm_->qd, &command_.effort, &arm_->tau}) {
+        row = std::copy(values->begin(), values->end(), row);
       }
       log_->commit();
     }
@@ -201,12 +155,21 @@ private:
     return found == info_.hardware_parameters.end() ? std::string() : found->second;
   }
 
-  std::vector<double> numbers(const std::string & name) const
+  double number(const std::string & name, double missing = 0.0) const
+  {
+    return text(name).empty() ? missing : std::stod(text(name));
+  }
+
+  // A number for each joint; none where the parameter is missing and may be
+  std::vector<double> numbers(const std::string & name, bool optional = false) const
   {
     std::istringstream words(text(name));
     std::vector<double> values;
     for (std::string word; words >> word; ) {
       values.push_back(std::stod(word));  // reads "inf", which >> does not
+    }
+    if (values.empty() && optional) {
+      return values;
     }
     if (values.size() != info_.joints.size()) {
       throw std::runtime_error(
@@ -226,12 +189,61 @@ private:
     return reinterpret_cast<Forward>(symbol);
   }
 
+  std::unique_ptr<Arm> simulated_arm() const
+  {
+    const Drives drives{
+      numbers("effort"), numbers("drive_kp", true), numbers("drive_kd", true),
+      number("effort_rate"), number("watchdog"), number("first_position", kNone),
+      text("nan_position") == "zero_effort"};
+    if (!text("model").empty()) {
+      const Added added{
+        number("added_gravity"), number("added_coriolis"), number("added_viscous"),
+        number("added_coulomb")};
+      return std::make_unique<MujocoArm>(
+        text("model"), numbers("initial_positions"), drives, added);
+    }
+    const Parameters parameters{
+      numbers("initial_positions"), numbers("effort"), numbers("lower"), numbers("upper"),
+      numbers("viscous"), numbers("coulomb")};
+    return std::make_unique<CompiledArm>(kernel(text("kernel")), parameters, drives);
+  }
+
+  // The interfaces may name the joints in another order than the arm
+  void index_joints()
+  {
+    std::istringstream words(text("joints"));
+    for (std::string name; words >> name; ) {
+      index_.emplace(name, index_.size());
+    }
+    for (const auto & joint : info_.joints) {
+      (void)index_.at(joint.name);
+    }
+  }
+
+  std::vector<double> & values_of(const std::string & interface)
+  {
+    return interface == hardware_interface::HW_IF_POSITION ? command_.position :
+           interface == hardware_interface::HW_IF_VELOCITY ? command_.velocity : command_.effort;
+  }
+
+  void forget_commands()
+  {
+    const std::vector<double> none(info_.joints.size(), kNone);
+    command_ = {none, none, none};
+  }
+
   std::unique_ptr<Arm> arm_;
+  std::unique_ptr<Fault> fault_;
   std::unique_ptr<Log> log_;
-  std::vector<double> position_, velocity_, effort_, command_;
+  std::map<std::string, std::size_t> index_;  // of joints in the vectors of the arm
+  Reported state_, measured_;
+  std::vector<double> effort_;
+  Command command_;
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_;
   std::string nan_file_, on_stop_;
   std::size_t rows_ = 0;
-  double period_ = 0.0, read_ = 0.0;
+  double period_ = 0.0, read_ = 0.0, now_ = 0.0, noise_ = 0.0;
   bool blind_ = false;
 };
 

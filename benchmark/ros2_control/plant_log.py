@@ -28,6 +28,7 @@ class PlantLog:
         update: Time between reading states and writing commands, s, shape (N,).
         braked: Whether the brakes hold the arm, shape (N,).
         blind: Whether states were NaN, shape (N,).
+        due: Whether the time of the fault had come, shape (N,).
         q: Positions, shape (N, n), rad or m.
         qd: Velocities, shape (N, n).
         command: Efforts that the controllers have written, shape (N, n), N m or N.
@@ -39,6 +40,7 @@ class PlantLog:
     update: Array
     braked: Array
     blind: Array
+    due: Array
     q: Array
     qd: Array
     command: Array
@@ -93,15 +95,25 @@ def read_log(path: Path) -> PlantLog:
     joints = np.split(rows[:, FIELDS:], 4, axis=1)
     flags = rows[:, 3].astype(int)
     t = rows[:, 0] + start * 1e-9
-    return PlantLog(t, rows[:, 1], rows[:, 2], flags & 1 > 0, flags & 2 > 0, *joints)
+    braked, blind, due = (flags & bit > 0 for bit in (1, 2, 4))
+    return PlantLog(t, rows[:, 1], rows[:, 2], braked, blind, due, *joints)
 
 
 def latest_speed(path: Path) -> float:
     """Return the largest speed of the last cycle of a log, rad/s or m/s."""
-    _, width, _, count, _ = map(int, np.fromfile(path, np.int64, HEADER))
-    row = np.fromfile(path, np.float64, width, offset=8 * (HEADER + width * (count - 1)))
-    n = (width - FIELDS) // 4
+    row = _latest(path)
+    n = (len(row) - FIELDS) // 4
     return float(np.abs(row[FIELDS + n : FIELDS + 2 * n]).max())
+
+
+def is_due(path: Path) -> bool:
+    """Return whether the time of the fault had come in the last cycle of a log."""
+    return bool(int(_latest(path)[3]) & 4)
+
+
+def _latest(path: Path) -> Array:
+    _, width, _, count, _ = map(int, np.fromfile(path, np.int64, HEADER))
+    return np.fromfile(path, np.float64, width, offset=8 * (HEADER + width * (count - 1)))
 
 
 def is_log(path: Path) -> bool:

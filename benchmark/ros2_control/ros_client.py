@@ -3,9 +3,12 @@
 python3 ros_client.py switch +controller_to_activate -controller_to_deactivate
 python3 ros_client.py goal CONTROLLER TRAJECTORY.json        a goal of follow_joint_trajectory
 python3 ros_client.py reference CONTROLLER REFERENCE.json    publish ~/reference until killed
+python3 ros_client.py reference CONTROLLER REFERENCE.json stopped    the same, from SIGCONT on
 """
 
 import json
+import os
+import signal
 import sys
 import time
 
@@ -57,11 +60,14 @@ def goal(node, controller, path):
     rclpy.spin_until_future_complete(node, future.result().get_result_async())
 
 
-def reference(node, controller, path):
+def reference(node, controller, path, *stopped):
     """Publish a motion as ~/reference, point by point at its times."""
     from sensor_msgs.msg import JointState
 
     motion = trajectory(path)
+    if stopped:
+        print("stopped", flush=True)
+        os.kill(os.getpid(), signal.SIGSTOP)
     publisher = node.create_publisher(JointState, f"{controller}/reference", 10)
     while not publisher.get_subscription_count():
         time.sleep(0.01)
@@ -79,5 +85,5 @@ def reference(node, controller, path):
 
 if __name__ == "__main__":
     rclpy.init()
-    peer = rclpy.create_node("client", enable_rosout=False)
+    peer = rclpy.create_node(f"client_{os.getpid()}", enable_rosout=False)
     {"switch": switch, "goal": goal, "reference": reference}[sys.argv[1]](peer, *sys.argv[2:])

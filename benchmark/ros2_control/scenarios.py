@@ -37,6 +37,7 @@ from benchmark.ros2_control.tracking import (
     JTC,
     PAST_S,
     TYPE,
+    add_out,
     add_workspace,
     efforts,
     export,
@@ -350,6 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--type", help="of the chained controller; by default the model controller")
     parser.add_argument("--on-stop", choices=("keep", "zero", "brake"), default="keep")
     add_workspace(parser)
+    add_out(parser)
     options = parser.parse_args(arguments)
     leave_nothing_behind()
     console = Console(width=160)

@@ -172,9 +172,8 @@ class System:
         Args:
             plant: Further parameters of the hardware component.
         """
-        kernel = self.arm.write_kernel(self.folder)
         parameters = {
-            "kernel": kernel,
+            **self.arm.write_plant(self.folder),
             "log": self.log_file,
             "log_rows": round(LOG_S * self.rate),
             "nan_file": self.nan_file,

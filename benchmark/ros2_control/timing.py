@@ -31,6 +31,7 @@ from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.system import preferred, write_json
 from benchmark.ros2_control.tracking import (
     TYPE,
+    add_out,
     add_workspace,
     export,
     feedback,
@@ -172,6 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=known, default=known)
     parser.add_argument("--cycles", type=int, default=1_000_000)
     add_workspace(parser)
+    add_out(parser)
     options = parser.parse_args(arguments)
     console, failed = Console(width=160), False
     content: dict[str, Any] = {"machine": processor()}

@@ -324,6 +324,10 @@ def add_workspace(parser: argparse.ArgumentParser) -> None:
     """Add the options about the workspace."""
     parser.add_argument("--setup", type=Path, help="shell file of a ROS installation to source")
     parser.add_argument("--workspace", type=Path, help="folder to build in, and keep")
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Add the option about the results."""
     parser.add_argument("--out", type=Path, help="JSON file of the results")
 
 
@@ -353,6 +357,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mass-error", type=float, default=0.1, help="relative, of the plant")
     parser.add_argument("--friction", type=float, default=FRICTION_SHARE, help="of effort limits")
     add_workspace(parser)
+    add_out(parser)
     options = parser.parse_args(arguments)
     leave_nothing_behind()
     console, failed = Console(width=200), False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -44,7 +45,10 @@ find_package(ament_cmake REQUIRED)
 PLANT_CMAKE = """
 add_library({name} SHARED compiled_plant.cpp)
 ament_target_dependencies({name} hardware_interface pluginlib rclcpp rclcpp_lifecycle)
-target_link_libraries({name} ${{CMAKE_DL_LIBS}})
+target_include_directories({name} PRIVATE {mujoco}/include)
+file(GLOB library {mujoco}/libmujoco.so.*)
+set_target_properties({name} PROPERTIES BUILD_RPATH {mujoco} INSTALL_RPATH {mujoco})
+target_link_libraries({name} ${{library}} ${{CMAKE_DL_LIBS}})
 install(TARGETS {name} DESTINATION lib)
 pluginlib_export_plugin_description_file(hardware_interface plugin.xml)
 ament_package()
@@ -133,9 +137,9 @@ class Workspace:
         self.add(
             PLANT,
             ["hardware_interface", "pluginlib", "rclcpp", "rclcpp_lifecycle"],
-            PLANT_CMAKE,
+            PLANT_CMAKE.replace("{mujoco}", str(mujoco_folder())),
             {"plugin.xml": PLANT_PLUGIN},
-            ["compiled_plant.cpp", "compiled_plant.hpp"],
+            ["compiled_plant.cpp", *(file.name for file in HERE.glob("*.hpp"))],
         )
 
     def add_controllers(self) -> None:
@@ -194,6 +198,18 @@ class Workspace:
         if done.returncode:
             raise SystemFailure(f"the workspace does not build:\n{done.stdout[-4000:]}")
         self._environment = None
+
+
+def mujoco_folder() -> Path:
+    """Return the folder of MuJoCo's Python package, with its library and headers.
+
+    Raises:
+        SystemFailure: If it is not installed.
+    """
+    found = importlib.util.find_spec("mujoco")
+    if found is None or found.origin is None:
+        raise SystemFailure("the plant needs MuJoCo; pip install mujoco")
+    return Path(found.origin).parent
 
 
 def sourced(files: Sequence[Path]) -> dict[str, str]:

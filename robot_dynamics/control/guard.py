@@ -86,6 +86,10 @@ STUCK_S = 0.5
 LONGEST_STEP_S = 0.1
 """Longest time between two states over which velocities explain a step of position, s."""
 
+LATEST = 0.5
+"""Lateness of states that count as none, relative to `state_timeout`: with as little feedback as
+they allow, friction would hold joints, which then catch up fast."""
+
 CONFIRMED = 5
 """Consecutive states that fit each other and are believed although none fits the last one."""
 
@@ -99,6 +103,7 @@ class Flaw(enum.IntEnum):
     DRIFT = 3
     UNREAD = 4
     REPEATED = 5
+    LATE = 6
 
 
 FLAWS = {
@@ -108,12 +113,13 @@ FLAWS = {
     Flaw.DRIFT: "position and velocity of joint '{joint}' differ by {value}; check units and "
     "signs of the driver",
     Flaw.UNREAD: "the state of joint '{joint}' is not a finite number",
-    Flaw.REPEATED: "states have not changed for {value} although the joints move; does the driver "
+    Flaw.REPEATED: "they have not changed for {value} although the joints move; does the driver "
     "receive any?",
+    Flaw.LATE: "they come {value} later than usual",
 }
 """Words for every flaw."""
 
-QUANTITIES = {Flaw.STUCK: "velocity", Flaw.REPEATED: "s"}
+QUANTITIES = {Flaw.STUCK: "velocity", Flaw.REPEATED: "s", Flaw.LATE: "s"}
 """Quantities of their values, or units; the others are positions."""
 
 BELIEVED = {
@@ -143,8 +149,9 @@ BELIEVED = {
     "frozen_for": Field(VECTOR, "time for which position and velocity have not changed, s"),
     "drifted": Field(VECTOR, "recent way less integrated velocity, rad or m"),
     **TIMED,
-    "absent": Field(SCALAR, "number of the reason for which no state came in the last cycle"),
+    "absent": Field(SCALAR, "number of the reason for which no state came in time, or any"),
     "absent_joint": Field(SCALAR, "joint of that reason"),
+    "absent_value": Field(SCALAR, "time of that reason, s"),
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
     "flaw_value": Field(SCALAR, "value of that reason"),
@@ -198,7 +205,7 @@ def believe(x: Any) -> dict[str, Any]:
         "stamp": stamp,
         **delay,
         **{name: came[name] for name in TIMED},
-        **_absent(x, sound, came),
+        **_absent(x, sound, came, late_by),
         "late_by": late_by,
         **judged,
         "flaw": flaw,
@@ -211,16 +218,22 @@ def believe(x: Any) -> dict[str, Any]:
     }
 
 
-def _absent(x: Any, sound: Any, came: dict[str, Any]) -> dict[str, Any]:
-    """Return why no state came, and the first joint whose state is no number."""
+def _absent(x: Any, sound: Any, came: dict[str, Any], late_by: Any) -> dict[str, Any]:
+    """Return why no state came in time, and the first joint whose state is no number."""
     joint: Any = 0.0
     for k in range(len(x.state_q) - 1, -1, -1):
         whole = less(abs(x.state_q[k]) + abs(x.state_qd[k]), LARGEST_STATE)
         joint = chosen(whole, joint, float(k))
     unread = both(x.state_new, negated(sound))
     reason = chosen(came["repeated"], float(Flaw.REPEATED), x.absent)
-    reason = chosen(came["new"], 0.0, chosen(unread, float(Flaw.UNREAD), reason))
-    return {"absent": reason, "absent_joint": chosen(unread, joint, x.absent_joint)}
+    late = both(came["new"], less(LATEST * x.state_timeout, late_by))
+    reason = chosen(came["new"], float(Flaw.LATE) * late, reason)
+    value = chosen(came["repeated"], x.now - x.received_at, x.absent_value)
+    return {
+        "absent": chosen(unread, float(Flaw.UNREAD), reason),
+        "absent_joint": chosen(unread, joint, x.absent_joint),
+        "absent_value": chosen(late, late_by, value),
+    }
 
 
 def _delay(x: Any, received: Any) -> dict[str, Any]:

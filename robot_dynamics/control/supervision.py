@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.collision import ACTING, FLOATS, NO_REACTION
 from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field
+from robot_dynamics.control.guard import LATEST
 from robot_dynamics.control.laws import (
     COUPLED,
     FEEDBACK,
@@ -67,10 +68,6 @@ ALONE_S = 0.15
 
 AT_REST_SPEED = 1e-3
 """Speed of a reference at rest, relative to the speed limit."""
-
-LATEST = 0.5
-"""Lateness of states that count as none, relative to `state_timeout`: with as little feedback as
-they allow, friction would hold joints, which then catch up fast."""
 
 TOO_FAST = 1.2
 """Measured speed that stops the arm, relative to the speed limit."""

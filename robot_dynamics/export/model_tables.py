@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from robot_dynamics.control.fields import Layout
+from robot_dynamics.control.guard import FLAWS, QUANTITIES, Flaw
 from robot_dynamics.control.laws import ALL_MODES, LAWS
 from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.parameters import OF_SETTINGS
@@ -81,7 +82,7 @@ class Tables:
 
 
 def add_words(tables: Tables) -> None:
-    """Add names of modes and laws, and the words for statuses, causes and refusals."""
+    """Add names of modes and laws, and the words for statuses, causes, refusals and flaws."""
     flags: Mapping[str, Callable[[str], bool]] = {
         "modes_in_task": lambda name: ALL_MODES[name].in_task_space,
         "modes_follow": lambda name: ALL_MODES[name].feedback,
@@ -101,6 +102,11 @@ def add_words(tables: Tables) -> None:
     kind = "const struct robot_dynamics_cause"
     tables.counted(kind, "causes", "cause_count", _sentences(causes))
     tables.counted(kind, "refusals", "refusal_count", _sentences(REFUSALS))
+    flaws = {
+        one.name.lower(): Sentence(FLAWS[one], (QUANTITIES.get(one, "position"), ""), "")
+        for one in Flaw
+    }
+    tables.counted(kind, "flaws", "flaw_count", _sentences(flaws))
 
 
 def _sentences(sentences: Mapping[str, Sentence]) -> list[str]:

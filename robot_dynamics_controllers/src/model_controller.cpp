@@ -24,6 +24,7 @@ constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
 constexpr const char * FELT_TOPIC = "force_torque";
+constexpr const char * REFERENCE = "reference";
 
 const std::vector<std::string> REFERENCES = {"position", "velocity", "acceleration", "effort"};
 
@@ -48,10 +49,10 @@ std::string name_of(const rclcpp::TopicEndpointInfo & info)
 // In the order of `Arrived` and `State`
 // clang-format off
 constexpr const char * ARRIVED_NAMES[] = {
-  "now", "state_new", "state_q", "state_qd", "state_came", "state_stamp", "reference_came",
+  "now", "state_new", "state_q", "state_qd", "state_came", "reference_came",
   "came_reference", "came_reference_ahead", "came_before", "came_after", "came_ahead", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
-  "felt_came", "lead"};
+  "felt_came", "lead", "unstamped"};
 constexpr const char * STATE_NAMES[] = {
   "status", "seen", "commands", "q", "tau", "position", "velocity", "cut", "error"};
 // clang-format on
@@ -197,13 +198,6 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
 
 ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecycle::State &)
 {
-  const std::size_t commands = wiring_.given.command_interfaces.size() * n_;
-  if (command_interfaces_.size() != commands || state_interfaces_.size() != 2 * n_) {
-    RCLCPP_ERROR(
-      get_node()->get_logger(), "got %zu command and %zu state interfaces, not %zu and %zu",
-      command_interfaces_.size(), state_interfaces_.size(), commands, 2 * n_);
-    return CallbackReturn::ERROR;
-  }
   try {  // once, so that no interface of another type throws in the loop
     for (const auto & interface : command_interfaces_) {
       (void)value_of(interface);
@@ -303,7 +297,7 @@ void ModelController::open_topics()
   using geometry_msgs::msg::Vector3Stamped;
   using geometry_msgs::msg::WrenchStamped;
   using sensor_msgs::msg::JointState;
-  listen(JointState(), "reference", latest, [this](const auto & msg) { on_reference(msg); });
+  listen(JointState(), REFERENCE, latest, [this](const auto & msg) { on_reference(msg); });
   listen(InertiaStamped(), "payload", 10, [this](const auto & msg) { on_payload(msg); });
   listen(Vector3Stamped(), "gravity", latest, [this](const auto & msg) { on_gravity(msg); });
   listen(PoseStamped(), POSE, latest, [this](const auto & msg) {
@@ -393,18 +387,13 @@ controller_interface::return_type ModelController::update_and_write_commands(
 
 void ModelController::read_states()
 {
-  bool finite = true;
   for (std::size_t i = 0; i < n_; ++i) {
-    const double q = value_of(state_interfaces_[i]);
-    const double qd = value_of(state_interfaces_[n_ + i]);
-    finite = finite && std::isfinite(q) && std::isfinite(qd);
-    arrived(STATE_Q)[i] = q;
-    arrived(STATE_QD)[i] = qd;
+    arrived(STATE_Q)[i] = value_of(state_interfaces_[i]);
+    arrived(STATE_QD)[i] = value_of(state_interfaces_[n_ + i]);
   }
-  *arrived(STATE_NEW) = finite ? 1.0 : 0.0;  // the step reads no others
-  if (finite) {
-    *arrived(STATE_CAME) = *arrived(STATE_STAMP) = now_;
-  }
+  // The step judges whether it is a state, and another one than before
+  *arrived(STATE_NEW) = *arrived(UNSTAMPED) = 1.0;
+  *arrived(STATE_CAME) = now_;
 }
 
 void ModelController::take_changes()
@@ -774,21 +763,23 @@ std::string ModelController::why_ignored(const char * topic)
 bool ModelController::has_one_publisher(const char * topic)
 {
   const auto node = get_node();
+  const bool of_hand = topic != REFERENCE;
   const auto found =
     node->get_publishers_info_by_topic(std::string(node->get_fully_qualified_name()) + "/" + topic);
   if (found.size() < 2) {
     if (contested_.erase(topic) > 0) {
-      RCLCPP_INFO(node->get_logger(), "%s has one publisher and is followed again", topic);
+      RCLCPP_INFO(node->get_logger(), "%s has one publisher again", topic);
     }
     return true;
   }
-  drops_target_ = true;
+  drops_target_ = drops_target_ || of_hand;
   if (contested_.count(topic) == 0) {
     std::vector<std::string> names;
     std::transform(found.begin(), found.end(), std::back_inserter(names), name_of);
     std::sort(names.begin(), names.end());
     contested_[topic] = std::string(topic) + " is published by " + joined(names, " and ") +
-                        ": the hand follows none of them until one is left";
+                        (of_hand ? ": the hand follows none of them until one is left"
+                                 : ": the arm follows the latest message; stop all but one");
     (void)reasons_.is_due(contested_[topic], std::chrono::steady_clock::now());
     RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
   }
@@ -819,8 +810,8 @@ void ModelController::report()
   const auto time = std::chrono::steady_clock::now();
   if (time - diagnosed_at_ >= DIAGNOSTICS_PERIOD) {
     diagnosed_at_ = time;
-    for (const char * topic : {POSE, TWIST, WRENCH}) {
-      if (now.active() && now.in_task()) {
+    for (const char * topic : {POSE, TWIST, WRENCH, REFERENCE}) {
+      if (now.active() && (topic == REFERENCE ? now[CHAINED] < 0.5 : now.in_task())) {
         has_one_publisher(topic);
       }
     }
@@ -861,6 +852,9 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   }
   const bool stopped = status == "stopped";
   std::string line = words_for_status(now) + (stopped ? ": " + reason_of_stop(now) : "");
+  if (status == "blind" || status == "silent") {
+    line += reason_of_blindness(now);
+  }
   if (stopped || status == "paused") {
     line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
   } else if (status == "resumed") {

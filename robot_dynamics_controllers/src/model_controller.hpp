@@ -64,9 +64,9 @@ private:
   /// Fields of what arrives, and of the state, that the loop writes and reads.
   // clang-format off
   enum Arrived : std::size_t {
-    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, STATE_STAMP, REF_CAME, REF_LAST, REF_LAST_AHEAD,
+    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_AHEAD, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
-    FELT_CAME, LEAD, ARRIVED_FIELDS};
+    FELT_CAME, LEAD, UNSTAMPED, ARRIVED_FIELDS};
   enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, CUT, ERROR, STATE_FIELDS};
   // clang-format on
 

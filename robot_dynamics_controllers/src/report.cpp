@@ -67,6 +67,16 @@ std::string contact(const Snapshot & snapshot)
          "; a contact, an unknown load, or a wrong model?";
 }
 
+std::string reason_of_blindness(const Snapshot & snapshot)
+{
+  const std::string kind = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
+  const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index(kind.c_str())];
+  const double joint = snapshot.number((kind + "_joint").c_str());
+  const double value = snapshot.number((kind + "_value").c_str());
+  const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0, flaw.remedy);
+  return line.empty() ? "" : ": " + line;
+}
+
 std::string words_for_brake(const Snapshot & snapshot)
 {
   return joint_name(snapshot.model(), snapshot.index("braked_by")) +
@@ -227,7 +237,7 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   if (status == "stopped") {
     add_fault(msg, Status::ERROR, words + ": " + reason_of_stop(snapshot));
   } else if (status == "blind" || status == "silent") {
-    add_fault(msg, Status::ERROR, words);
+    add_fault(msg, Status::ERROR, words + reason_of_blindness(snapshot));
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);
   }

@@ -9,7 +9,8 @@ pytest.importorskip("mujoco", reason="MuJoCo comes with the extra 'bench'")
 from benchmark.faults.__main__ import QUICK, Ears, cases, in_nodes
 from benchmark.faults.arm import FRICTION, Arm, description
 from benchmark.faults.page import fault_table, start_table, unsafe
-from benchmark.faults.runs import POSES, Case, Result, words
+from benchmark.faults.poses import POSES
+from benchmark.faults.runs import Case, Result, words
 from benchmark.faults.starts import ALLOWED, starts
 from benchmark.table import replace_part
 from robot_dynamics import Dynamics, read_urdf

@@ -14,14 +14,16 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 
 DRIVER = """
-#include "compiled_plant.hpp"
+#include "compiled_arm.hpp"
 extern "C" void run(
   compiled_plant::Forward forward, int n, const double * p, const double * command,
   double seconds, double * state)
 {
   const auto row = [=](int k) {return std::vector<double>(p + k * n, p + (k + 1) * n);};
-  compiled_plant::Arm arm(forward, {row(0), row(1), row(2), row(3), row(4), row(5)});
-  arm.command(command);
+  compiled_plant::CompiledArm arm(
+    forward, {row(0), row(1), row(2), row(3), row(4), row(5)}, {row(1)});
+  const std::vector<double> none(n, compiled_plant::kNone);
+  arm.command({none, none, {command, command + n}});
   arm.step(seconds);
   std::copy(arm.q.begin(), arm.q.end(), state);
   std::copy(arm.qd.begin(), arm.qd.end(), state + n);
@@ -110,5 +112,5 @@ def test_a_step_is_counted_from_the_last_finite_command():
     nan = np.nan
     command = np.array([[nan, 1.0], [0.0, 1.0], [nan, nan], [2.0, 1.5]])
     empty = np.zeros(4)
-    log = PlantLog(empty, empty, empty, empty, empty, command, command, command, command)
+    log = PlantLog(*[empty] * 6, command, command, command, command)
     np.testing.assert_array_equal(log.steps, [2.0, 0.5])

@@ -11,6 +11,7 @@ from hostile_arm import HOSTILE, hostile_urdf
 from hostile_cycles import HostileCycles
 from loaded_model import LoadedModel, built, request_of
 from robot_dynamics.control.chained_reference import chained_reference
+from robot_dynamics.control.guard import Flaw, words_for_flaw
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.step_kernels import Run, StepKernels
 from robot_dynamics.export.model_library import (
@@ -238,6 +239,16 @@ def test_the_c_file_has_no_fault_that_sanitizers_find(request_, tmp_path):
     done = subprocess.run([tmp_path / "driver"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "5000 cycles, all commands finite\n"
+
+
+def test_words_tell_for_each_flaw_of_states_what_its_value_is(library):
+    flaws = library.model.flaws[: library.model.flaw_count]
+    units = {"position": "rad", "velocity": "rad/s"}
+    for flaw, words in zip(Flaw, flaws, strict=True):
+        quantity = words.value_quantity.decode()
+        unit = units.get(quantity, quantity)
+        line = words.text.decode().format(joint="a", value=f"0.5 {unit}")
+        assert line == words_for_flaw(flaw, "a", 0.5, ("rad", "rad/s"))
 
 
 def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):

@@ -13,7 +13,6 @@ from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.status import SENTENCES, Cause
-from robot_dynamics.control.supervision import LATEST
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
@@ -216,15 +215,14 @@ class ControllerReport:
         if self._node.state_refusal:
             return f": {self._node.state_refusal}"
         controller = self._node.controller
-        flaw, i = int(controller.field("flaw")[0]), int(controller.field("flaw_joint")[0])
-        late = float(controller.field("late_by")[0])
-        if not flaw:
-            timeout = self._node.parameters.state_timeout
-            return f"; they come {late:.2g} s later than usual" if late > LATEST * timeout else ""
-        robot = self._node.robot
+        kind = "absent" if controller.field("absent")[0] else "flaw"
+        flaw, joint, value = (
+            controller.field(f"{kind}{part}").item() for part in ("", "_joint", "_value")
+        )
+        i, robot = int(joint), self._node.robot
         units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
-        value = float(controller.field("flaw_value")[0])
-        return f": {words_for_flaw(flaw, controller.joint_names[i], value, units)}"
+        words = words_for_flaw(int(flaw), controller.joint_names[i], value, units)
+        return f": {words}" if words else ""
 
     def _log_brakes(self) -> None:
         if self.braked_by is None:

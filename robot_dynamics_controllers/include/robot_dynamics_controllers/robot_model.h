@@ -64,9 +64,9 @@ struct robot_dynamics_status
   const char * words_in_task;
 };
 
-/* Sentence about a cause of a stop, or of a refusal. {joint}, {value} and {limit} are places in
- * `text`. Quantities are "position", "velocity", "effort", "frequency", a unit,
- * or empty. */
+/* Sentence about a cause of a stop, of a refusal, or of states that are not believed. {joint},
+ * {value} and {limit} are places in `text`. Quantities are "position", "velocity", "effort",
+ * "frequency", a unit, or empty. */
 struct robot_dynamics_cause
 {
   const char * name;
@@ -135,6 +135,8 @@ struct robot_dynamics_model
   const struct robot_dynamics_cause * causes;
   size_t refusal_count;
   const struct robot_dynamics_cause * refusals;
+  size_t flaw_count;
+  const struct robot_dynamics_cause * flaws; /* of states, by the field `flaw` */
 
   /* What robot_description is compared with */
   const char * root;

@@ -1,0 +1,94 @@
+"""Let a real controller_manager meet the faults of `python -m benchmark.faults`.
+
+    source /opt/ros/jazzy/setup.bash
+    python -m benchmark.faults.manager                      three arms, three rates: twenty minutes
+    python -m benchmark.faults.manager --rates 250 --robots ur5 --only late brakes
+    python -m benchmark.faults.manager --setup FILE --workspace FOLDER
+
+ros2_control_node runs the model controller, behind the stock joint_trajectory_controller or alone.
+Its hardware component is MuJoCo with joints in reversed order, noisy velocities, and friction that
+no URDF names; the drives keep the last command. The table replaces the one in docs/hardware.md, or
+goes to --out. Exit status 1 if a bound was exceeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmark.faults.managed_arm import ManagedArm
+from benchmark.faults.managed_page import MANAGER, exceeded, manager_table
+from benchmark.faults.managed_runs import FAULTS, measured
+from benchmark.faults.page import PAGE
+from benchmark.faults.poses import POSES
+from benchmark.faults.runs import Case, Result
+from benchmark.nodes.processes import LOCAL, leave_nothing_behind
+from benchmark.progress import progress_bar, step
+from benchmark.ros2_control.tracking import add_workspace, export, workspace_of
+from benchmark.ros2_control.workspace import Workspace
+from benchmark.table import replace_part
+
+RATES = (100.0, 250.0, 1000.0)
+
+
+def in_own_process(case: Case, workspace: Workspace, keep: Path | None) -> Result:
+    """Return the result of a run in a process that ends with it, as do its ROS domain and nodes."""
+    context = multiprocessing.get_context("forkserver")
+    with ProcessPoolExecutor(1, mp_context=context) as process:
+        try:
+            return process.submit(measured, case, workspace, keep).result()
+        except BrokenProcessPool:
+            return Result(failure="the sender crashed")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the cases and write the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmark.faults.manager", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--rates", type=float, nargs="+", default=RATES, help="Hz")
+    parser.add_argument("--robots", nargs="+", choices=POSES, default=list(POSES))
+    parser.add_argument("--only", nargs="+", choices=FAULTS, default=FAULTS, metavar="FAULT")
+    parser.add_argument("--out", type=Path, default=PAGE, help="page with the mark of the table")
+    parser.add_argument("--keep", type=Path, help="folder for the logs of all runs")
+    add_workspace(parser)
+    options = parser.parse_args(arguments)
+    leave_nothing_behind()
+    os.environ.setdefault(LOCAL, "LOCALHOST")
+    cases = [
+        Case(robot, rate, fault)
+        for robot in options.robots
+        for rate in options.rates
+        for fault in options.only
+    ]
+    found: dict[Case, Result] = {}
+    loads, console = [os.getloadavg()[0]], Console()
+    with ExitStack() as stack:
+        workspace = workspace_of(options, stack)
+        workspace.add_plant()
+        export(workspace, [ManagedArm(robot) for robot in options.robots])
+        workspace.build()
+        with progress_bar(console) as bar, step(bar, "faults", len(cases)) as advance:
+            for case in cases:
+                found[case] = in_own_process(case, workspace, options.keep)
+                loads.append(os.getloadavg()[0])
+                load = f"{min(loads):.0f} to {max(loads):.0f}"
+                replace_part(options.out, MANAGER, manager_table(found, load))
+                bar.console.print(f"{case}: {found[case]}", markup=False, highlight=False)
+                advance()
+    wrong = [f"{case}: {result}" for case, result in found.items() if exceeded(result)]
+    for line in wrong:
+        console.print(f"beyond its bound: {line}", markup=False, highlight=False)
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
