@@ -7,6 +7,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,9 @@ from robot_dynamics.control.limits import default_effort_rates
 
 SETTLE_S = 1.0
 """Time between the activation and a trajectory, s."""
+
+SENDS = 5
+"""Number of attempts to send a trajectory."""
 
 TURN_S, TURNS = 0.1, 5
 """Time between two trajectories that come by turns, s, and their number."""
@@ -124,7 +128,7 @@ def _let_it_happen(case: Case, scene: Scene) -> float:
         if case.fault.startswith("action client"):
             scene.start_goal()
         else:
-            scene.send(scene.motion_to(scene.arm.far))
+            _send_until_due(scene)
     wait_until(lambda: is_due(run.log_file), "motion", 20.0)
     moment = time.time()
     event = {**OF_CHAIN, **OF_REFERENCES}.get(case.fault)
@@ -132,6 +136,15 @@ def _let_it_happen(case: Case, scene: Scene) -> float:
         event(scene)
     time.sleep(max(moment + WATCHED_S - time.time(), 0.0))
     return moment
+
+
+def _send_until_due(scene: Scene) -> None:
+    """Send the motion until the fault is due: a message may be lost on its way."""
+    for _ in range(SENDS):
+        scene.send(scene.motion_to(scene.arm.far))
+        with suppress(SystemFailure):
+            wait_until(lambda: is_due(scene.run.log_file), "motion", DURATION_S)
+            return
 
 
 def _keep(run: System, folder: Path, name: str) -> None:
