@@ -8,6 +8,7 @@ robot-dynamics simulate panda --record run.mcap                for replay, plot,
 robot-dynamics simulate arm.urdf --parameters arm.yaml         with identified friction
 robot-dynamics simulate panda --base-motion sine:y:0.05:1       on a platform that shakes
 robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
+robot-dynamics simulate openarm.urdf --driver openarm           behind drives that close the loop
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from robot_dynamics.cli.arguments import (
     text_of_robot,
 )
 from robot_dynamics.cli.chosen_joints import add_lock, still_joints
+from robot_dynamics.cli.driven_arm import add_driver, driven_arm
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
@@ -36,13 +38,14 @@ from robot_dynamics.cli.recordings import (
     read_motion_file,
 )
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
-from robot_dynamics.control import Friction, Measured, Model, gains_for
+from robot_dynamics.control import Friction, Gains, Measured, Model, gains_for
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
+from robot_dynamics.export.driver_checks import per_joint
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.kinematics.selection import DIRECTIONS
@@ -58,6 +61,9 @@ from robot_dynamics.simulation import (
     with_mass_scaled,
 )
 from robot_dynamics.simulation.base_motions import Poses, Sine, read_base_motion
+from robot_dynamics.simulation.compiled_plant import fastest_plant
+from robot_dynamics.simulation.drive_loop import PERIOD_S
+from robot_dynamics.simulation.driven_loop import FIELDS, simulate_drives
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
@@ -90,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )
+    add_driver(parser)
     add_json(parser)
 
 
@@ -98,6 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
     whole = load_robot(arguments.robot)
     still = still_joints(arguments, whole)
     robot = whole.with_locked(still)
+    if arguments.driver is not None:
+        return _behind_drives(arguments)
     check_physical(robot)
     motion = _motion(arguments, robot)
     if arguments.record is not None:
@@ -147,6 +156,42 @@ def _arm(
         real, step=1.0 / arguments.rate, friction=friction, rotor_inertia=rotors, base=base
     )
     return Model(dynamics, gains_for(dynamics), friction, rotor_inertia=rotors), plant
+
+
+def _behind_drives(arguments: argparse.Namespace) -> int:
+    """Simulate the drives of a profile with and without the model, and print the errors."""
+    if arguments.mode is not None or arguments.output is not None or arguments.record is not None:
+        raise ArgumentError("--driver prints a table; leave out --mode, --output and --record")
+    arm = driven_arm(arguments)
+    robot, driver = arm.robot, arm.driver
+    if driver is None or driver.drive_kp is None or driver.drive_kd is None:
+        name = "none" if driver is None else driver.name
+        raise ArgumentError(
+            f"--driver {name}: its drives close no loop; leave it out, and gains are those of the "
+            "controller"
+        )
+    check_physical(robot)
+    motion, rate = _motion(arguments, robot), driver.rate.value
+    found = (per_joint(driver, x.value, robot) for x in (driver.drive_kp, driver.drive_kd))
+    kp, kd = (np.array(gain) for gain in found)
+    model = Model(Dynamics(robot), Gains(kp, kd), Friction.of(robot))
+    real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
+    plant = fastest_plant(real, step=PERIOD_S, friction=Friction.of(robot))
+    errors = {}
+    with stages() as progress:
+        for k, sent in enumerate((FIELDS[:1], FIELDS[:2], FIELDS)):
+            progress("following the motion", k / len(FIELDS))
+            errors[" + ".join(sent)] = simulate_drives(plant, model, motion, rate, sent).rms_error
+    if arguments.json:
+        print_json({"joint_names": robot.joint_names, "rate": rate, "rms_error": errors})
+        return 0
+    title = f"RMS error behind the drives of {driver.name}, {rate:g} Hz"
+    table = plain_table(f"{title}, masses {arguments.mass_error:+g} %", ["joint", ""], [*errors])
+    for k, joint in enumerate(robot.independent_joints):
+        cells = (f"{1e3 * error[k]:.3f}" for error in errors.values())
+        table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
+    wide_console().print(table)
+    return 0
 
 
 def _on_moving_base(arguments: argparse.Namespace, robot: Robot, motion: Trajectory) -> int:
