@@ -361,7 +361,7 @@ def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
     other = peer.node.create_publisher(PoseStamped, f"/{CONTROLLER}/target_pose", 10)
     hand.says("target_pose is published by /peer and /peer: the hand follows none of them ")
     peer.node.destroy_publisher(other)
-    hand.says("target_pose has one publisher and is followed again")
+    hand.says("target_pose has one publisher again")
 
     # Force feedback, and a force that the joints cannot bear
     answer = peer.set_parameter(CONTROLLER, "task.force_proportional", 1.9)

@@ -111,7 +111,7 @@ class HostileCycles:
             arrived["resume"][0] = float(rng.random() < 0.02)
         arrived["now"][0] = self.now
         arrived["unheard"][0] = float(self._event == "unheard")
-        w = 1.0 + np.arange(n) % 3
+        w = 1.0 + np.arange(n) % 3 + 0.01 * np.arange(n)  # no two joints move alike
         fast = 8.0 if self._event == "fast" else 1.0
         if self._event == "rest":  # the reference comes to the arm
             self._rest, self._rested = self.q, self.now

@@ -99,7 +99,7 @@ class Robot:
         self.in_task_space = name.endswith(IN_TASK_SPACE)
         if self.in_task_space:
             model = replace(model, base=np.concatenate([robot.gravity, np.zeros(12)]))
-            settings, task = replace(settings, mode="impedance"), Task(model, frame)
+            settings, task = replace(settings, mode="cartesian_impedance"), Task(model, frame)
         self.first = Controller(model, settings, task)._run
         self.kernels = self.first.kernels
         self.step = self.kernels.step
