@@ -55,7 +55,7 @@ def nodes(context: Any) -> list[Node]:
     joints = front["joints"]
     root = ElementTree.fromstring(Path(given["robot"]).read_text(encoding="utf-8"))
     configs = [given["config"]]
-    if given["hardware"] == "mock" and "position" not in controller["command_interfaces"]:
+    if given["hardware"] == "mock" and controller["command_interfaces"] != ["position", "effort"]:
         configs.append(str(share / "config" / "mock.yaml"))
     add_hardware(root, joints, given)
     text = ElementTree.tostring(root, encoding="unicode")
