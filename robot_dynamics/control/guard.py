@@ -95,7 +95,10 @@ CONFIRMED = 5
 
 
 class Flaw(enum.IntEnum):
-    """Reason for which a state is not believed. Its number is the one of the field `flaw`."""
+    """Reason for which a state is not believed, or a reference not followed.
+
+    Its number is that of the fields `flaw`, `absent` and `away`.
+    """
 
     NONE = 0
     JUMP = 1
@@ -104,11 +107,14 @@ class Flaw(enum.IntEnum):
     UNREAD = 4
     REPEATED = 5
     LATE = 6
+    AWAY = 7
+    LEAPS = 8
 
 
 FLAWS = {
     Flaw.NONE: "",
-    Flaw.JUMP: "the position of joint '{joint}' jumps by {value}; do two nodes publish states?",
+    Flaw.JUMP: "the position of joint '{joint}' jumps by {value}; is a sensor wrong, or do two "
+    "nodes publish states?",
     Flaw.STUCK: "the position of joint '{joint}' stands although its velocity is {value}",
     Flaw.DRIFT: "position and velocity of joint '{joint}' differ by {value}; check units and "
     "signs of the driver",
@@ -116,6 +122,8 @@ FLAWS = {
     Flaw.REPEATED: "they have not changed for {value} although the joints move; does the driver "
     "receive any?",
     Flaw.LATE: "they come {value} later than usual",
+    Flaw.AWAY: "that of joint '{joint}' is {value} away",
+    Flaw.LEAPS: "references leap by turns; do two nodes send them?",
 }
 """Words for every flaw."""
 

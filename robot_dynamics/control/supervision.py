@@ -9,7 +9,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.collision import ACTING, FLOATS, NO_REACTION
 from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field
-from robot_dynamics.control.guard import LATEST
+from robot_dynamics.control.guard import LATEST, Flaw
 from robot_dynamics.control.laws import (
     COUPLED,
     FEEDBACK,
@@ -111,6 +111,9 @@ SUPERVISION = {
     "shakes": Field(SCALAR, "1 if an oscillation was found in this cycle"),
     "jumps": Field(SCALAR, "1 if the reference went on elsewhere"),
     "blends": Field(SCALAR, "1 if it went on near where it was, which the arm joins"),
+    "away": Field(SCALAR, "number of the `Flaw` for which the reference is not followed"),
+    "away_joint": Field(SCALAR, "joint whose reference is the farthest"),
+    "away_value": Field(SCALAR, "its distance from the arm, rad or m"),
     "usual_error": Field(VECTOR, "position errors under whole feedback, rad or m"),
     "predicts": Field(SCALAR, "1 if its acceleration is that of the reference's efforts"),
     "start": Field((3, "n"), "state in which the transition begins"),
@@ -290,6 +293,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "jumps": jumps,
         "blends": blends,
         "usual_error": usual,
+        **_away(x, segment),
         "predicts": both(predicts, went_on, x.follows, x.has_tau),
         "start": start,
         "starts_measured": both(either(entered, led, flees), measured),
@@ -380,6 +384,20 @@ def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:
     close = all_of(less(gap, x.nearest))
     begins = both(here, either(both(rests, less(ALONE_S, x.now - x.leapt_at)), anew))
     return both(x.referenced, goes_on, either(begins, both(x.armed, close)))
+
+
+def _away(x: Any, segment: Segment) -> dict[str, Any]:
+    """Return why the reference is not where a motion may begin, and its joint farthest away."""
+    gap = abs(position_error(on_segment(segment)[0], x.q, x.continuous))
+    joint, ratio, value = first_largest(gap / x.nearest, gap)
+    leaps = less(x.now - x.leapt_at, ALONE_S)
+    far = chosen(less(AT_ARM, ratio), float(Flaw.AWAY), 0.0)
+    found = chosen(leaps, float(Flaw.LEAPS), far)
+    return {
+        "away": chosen(x.referenced, found, 0.0),
+        "away_joint": joint,
+        "away_value": value,
+    }
 
 
 def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:

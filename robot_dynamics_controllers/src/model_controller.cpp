@@ -851,10 +851,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
     return;
   }
   const bool stopped = status == "stopped";
-  std::string line = words_for_status(now) + (stopped ? ": " + reason_of_stop(now) : "");
-  if (status == "blind" || status == "silent") {
-    line += reason_of_blindness(now);
-  }
+  std::string line = words_for_status(now) + reason_of_status(now);
   if (stopped || status == "paused") {
     line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
   } else if (status == "resumed") {

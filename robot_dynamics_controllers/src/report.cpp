@@ -67,14 +67,19 @@ std::string contact(const Snapshot & snapshot)
          "; a contact, an unknown load, or a wrong model?";
 }
 
-std::string reason_of_blindness(const Snapshot & snapshot)
+std::string reason_of_status(const Snapshot & snapshot)
 {
-  const std::string kind = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
+  const std::string status = status_of(snapshot);
+  const bool knows = status == "blind" || status == "silent" || status == "resumed";
+  const std::string of_state = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
+  const std::string kind = status == "resumed" ? "away" : of_state;
   const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index(kind.c_str())];
   const double joint = snapshot.number((kind + "_joint").c_str());
   const double value = snapshot.number((kind + "_value").c_str());
   const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0, flaw.remedy);
-  return line.empty() ? "" : ": " + line;
+  return status == "stopped"      ? ": " + reason_of_stop(snapshot)
+         : knows && !line.empty() ? ": " + line
+                                  : "";
 }
 
 std::string words_for_brake(const Snapshot & snapshot)
@@ -234,10 +239,8 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
 {
   const std::string status = status_of(snapshot);
   const std::string words = words_for_status(snapshot);
-  if (status == "stopped") {
-    add_fault(msg, Status::ERROR, words + ": " + reason_of_stop(snapshot));
-  } else if (status == "blind" || status == "silent") {
-    add_fault(msg, Status::ERROR, words + reason_of_blindness(snapshot));
+  if (status == "stopped" || status == "blind" || status == "silent") {
+    add_fault(msg, Status::ERROR, words + reason_of_status(snapshot));
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);
   }

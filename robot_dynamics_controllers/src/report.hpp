@@ -93,8 +93,8 @@ std::string cause_of(const Snapshot & snapshot);
 /// Return the status in words.
 std::string words_for_status(const Snapshot & snapshot);
 
-/// Return why states were not believed of late, behind a colon; empty if that is not known.
-std::string reason_of_blindness(const Snapshot & snapshot);
+/// Return why the arm stopped, or does not believe states, or follow the reference, behind a colon.
+std::string reason_of_status(const Snapshot & snapshot);
 
 /// Return in words that a joint does not move.
 std::string words_for_brake(const Snapshot & snapshot);

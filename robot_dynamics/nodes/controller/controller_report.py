@@ -183,6 +183,8 @@ class ControllerReport:
             )
         elif status is Status.HOLDING and not self._node.listened_to:
             log.info(f"holding still: no node subscribes to {node.command.topic} yet")
+        elif status is Status.RESUMED:
+            log.info(f"{self._words_for(status)}{self._words_of('away')}")
         else:
             log.info(self._words_for(status))
 
@@ -214,8 +216,11 @@ class ControllerReport:
             return f"; {_list(missing)} missing in joint_states"
         if self._node.state_refusal:
             return f": {self._node.state_refusal}"
+        return self._words_of("absent" if self._node.controller.field("absent")[0] else "flaw")
+
+    def _words_of(self, kind: str) -> str:
+        """Return a `Flaw` that the step has found in words, behind a colon."""
         controller = self._node.controller
-        kind = "absent" if controller.field("absent")[0] else "flaw"
         flaw, joint, value = (
             controller.field(f"{kind}{part}").item() for part in ("", "_joint", "_value")
         )
