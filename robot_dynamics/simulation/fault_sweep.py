@@ -279,7 +279,8 @@ class FaultSweep:
         fixed = {ARRIVED: first["arrived"], SETTINGS: first["settings"], "taken": -1.0}
         for name, values in {**fixed, "sound": 1.0, "alive": 1.0, **given}.items():
             loop.set(memory, name, np.asarray(values))
-        cycles, depth = round(DURATION_S * rate), int(given["later"].max()) + 1
+        cycles = round(DURATION_S * rate)
+        depth = int(max(given["later"].max(), LONGEST_S * rate)) + 2
         kept = loop.run(memory, cycles, depth=depth, record=record, threads=threads)
         return memory, first["settings"], kept
 

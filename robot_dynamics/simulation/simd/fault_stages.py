@@ -35,6 +35,8 @@ KINDS = {
     "frozen joint": "the states of one joint do not change",
     "two publishers": "states of another pose come in between, ten a second",
     "bursts": "states come in bursts",
+    "repeated": "states without stamps stay what they are",
+    "old": "states without stamps come late",
     "reference lost": "no reference comes",
     "reference jumps": "the reference of one joint jumps",
     "two references": "two references come by turns",
@@ -124,11 +126,12 @@ class FaultStages:
         def function(**x: Array) -> dict[str, Any]:
             fault, k, rate = _Fault(x), x["cycle"][0], x["rate"][0]
             turn = _turn(k, maximum(rounded(BURST_S * rate), 1.0))
-            delay = chosen(fault.of("late"), x["later"][0], 0.0)
+            delay = chosen(either(fault.of("late"), fault.of("old")), x["later"][0], 0.0)
             delay = chosen(fault.of("bursts"), turn, delay)
             taken = x["taken"][0]
-            measured = maximum(k - delay, taken)
+            measured = chosen(fault.of("repeated"), taken, maximum(k - delay, taken))
             new = both(less(taken, measured), negated(fault.of("gap")))
+            new = either(new, fault.of("repeated"), fault.of("old"))
             return {
                 "behind": np.array([k - measured]),
                 "comes": np.array([new]),
@@ -156,7 +159,8 @@ class FaultStages:
             comes = both(x["comes"][0], negated(fault.of("missing joint")))
             stamp = (x["cycle"][0] - x["behind"][0]) / rate
             state = {"state_q": q, "state_qd": qd, "state_came": now, "state_stamp": stamp}
-            put(1.0, {"now": now, "state_new": comes})
+            unstamped = either(fault.is_kind("repeated"), fault.is_kind("old"))
+            put(1.0, {"now": now, "state_new": comes, "unstamped": unstamped})
             put(comes, {**state, "state_delay": now - stamp})
             stamp = arrived[slices["state_stamp"]][0]
             self._refer(x, fault, now, stamp, put)
@@ -285,7 +289,11 @@ class _Fault:
 
     def of(self, kind: str) -> Any:
         """Return whether a fault of this kind acts."""
-        return both(self._during, equal(self._kind, float(list(KINDS).index(kind))))
+        return both(self._during, self.is_kind(kind))
+
+    def is_kind(self, kind: str) -> Any:
+        """Return whether the scenario has a fault of this kind at some time."""
+        return equal(self._kind, float(list(KINDS).index(kind)))
 
 
 def _reference(x: dict[str, Array], now: Any) -> tuple[Array, Array, Array]:
