@@ -77,6 +77,9 @@ REST_TO_REST = np.polynomial.Polynomial((0.0, 0.0, 0.0, 10.0, -15.0, 6.0))
 STEP_S, DRIVE_STEP_S = 1e-3, 2.5e-4
 """Longest step of the plant, and of one whose drives close the loop, s."""
 
+ADDED = ("gravity", "friction")
+"""Efforts that a robot may add itself; then neither controller nor simulated arm has them."""
+
 UNLIMITED_SPEED = 1.0
 """Speed limit where the URDF gives none, rad/s or m/s."""
 
@@ -145,7 +148,9 @@ class FaultSweep:
 
     Attributes:
         arrays: Number of entries of every array.
-        unused: Names of `values` that are no parameters of the step.
+        unused: Names of `values` that make no difference.
+        adds: Efforts of `ADDED` that the arm adds itself.
+        by_drives: Whether its drives close the loop.
 
     Raises:
         ArgumentError: If a value is not allowed.
@@ -162,11 +167,16 @@ class FaultSweep:
         frame = values.pop("payload.frame", "") or None
         if frame is None and any(name.startswith("payload.") for name in values):
             frame = robot.tips[0]
+        self.adds = [x for x in ADDED if values.get(f"compensate_{x}", True) is False]
+        unmodelled = {"compensate_velocity_terms"} & values.keys()
+        for name in unmodelled:
+            del values[name]
         driven = self.friction, np.zeros(robot.dof), bandwidth
         self.dynamics = Dynamics(robot)
         self._configured = ConfiguredStep(Defaults(self.dynamics, frame, None, None, *driven))
         layout = self._configured.configuration.parameters
-        self._parameters, self.unused = parameter_vector(layout, robot.joint_names, values)
+        self._parameters, unused = parameter_vector(layout, robot.joint_names, values)
+        self.unused = [*unused, *unmodelled]
         step = self._configured.step
         mode = values.get("mode", Settings.mode)
         law = LAWS.index(mode)
@@ -319,6 +329,10 @@ class Scenarios:
         )
         limit = effort_limits(robot)
         arm["limit"] = limit
+        if "gravity" in sweep.adds:
+            arm["gravity"] = np.zeros(3)
+        if "friction" in sweep.adds:
+            arm |= {"viscous": np.zeros(n), "coulomb": np.zeros(n)}
         known = np.where(np.isfinite(limit), limit, 0.0)
         self.arrays = {name: np.tile(arm[name], (BATCH, 1)) for name in arm.keys() & sweep.arrays}
         self.arrays["body"] *= 1.0 + self._uniform(-MASS_ERROR, MASS_ERROR)

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from driven_arm import STATES, urdf
 from robot_dynamics import read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.recordings.recorded_motion import read_motion
@@ -153,3 +154,27 @@ def test_a_rehearsal_that_cannot_be_is_refused_in_one_line(words, line, capsys, 
     assert main(["rehearse", "planar_2r", *given]) == 1
     said = capsys.readouterr().err
     assert line in said and said.count("\n") == 1
+
+
+def test_the_configuration_of_a_driver_is_swept_at_its_rate(tmp_path, capsys):
+    robot, config = tmp_path / "arm.urdf", tmp_path / "cm.yaml"
+    robot.write_text(urdf("openarm_hardware/OpenArm_v10HW", STATES, None, 1000.0, 7))
+    assert main(["export", "config", str(robot), "-o", str(config)]) == 0
+    sweep = ["rehearse", str(robot), "--joints", "joint1,joint2,joint3,joint4,joint5,joint6,joint7"]
+    capsys.readouterr()
+    assert main([*sweep, "--faults", "64", "--config", str(config), "--json"]) == 0
+    found, err = capsys.readouterr()
+    assert "not swept" not in err
+    assert {row["scenario"][1] for row in json.loads(found)["faults"]} == {100.0}
+
+
+@pytest.mark.parametrize("adds", ["gravity", "friction"])
+def test_what_a_robot_adds_itself_is_left_out_of_controller_and_arm(tmp_path, capsys, adds):
+    config = tmp_path / "own.yaml"
+    config.write_text(f"controller_node: {{ros__parameters: {{compensate_{adds}: false}}}}")
+    given = ["rehearse", "ur5", "--faults", "64", "--config", str(config), "--json"]
+    assert main(given) == 0
+    rows = json.loads(capsys.readouterr().out)["faults"]
+    still = [row for row in rows if row["kind"] == "none"]
+    # An arm whose gravity counted on one side only would fall, 3 rad/s in half a second
+    assert all(row["worst"] < 0.1 for row in still)

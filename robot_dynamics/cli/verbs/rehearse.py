@@ -41,6 +41,7 @@ from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control import Model
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.export.controllers_config import CONTROLLER
 from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
@@ -288,7 +289,8 @@ def replay_fault(
 def controller_values(path: str) -> dict[str, Any]:
     """Return the parameters of the controller in a parameter file, by their flat names.
 
-    They are those of `controller_node`, or of the only node of the file, and those of all nodes.
+    They are those of `controller_node`, of the controller of `export config` with the rate of its
+    controller_manager, or of the only node of the file, and those of all nodes.
     """
     wanted = "controller_node: {ros__parameters: {...}}"
     tree = read_yaml(path, ArgumentError, wanted)
@@ -304,12 +306,14 @@ def controller_values(path: str) -> dict[str, Any]:
                 collect(str(key), value)
 
     collect("", tree)
-    common, own = found.pop("**", {}), found.pop("controller_node", None)
-    if own is None and len(found) == 1:
-        (own,) = found.values()
+    common, manager = found.pop("**", {}), found.get("controller_manager", {})
+    only = next(iter(found.values()), None) if len(found) == 1 else None
+    own = found.get("controller_node", found.get(CONTROLLER, only))
     if own is None:
         raise ArgumentError(f"--config {path}: no parameters of a controller; write {wanted}")
-    return {**common, **own}
+    rate = {"rate": manager["update_rate"]} if "update_rate" in manager else {}
+    of_file = ("type", "model", "joints")
+    return {**common, **rate, **{name: own[name] for name in own if name not in of_file}}
 
 
 def flat(tree: Mapping[Any, Any], before: str = "") -> dict[str, Any]:
