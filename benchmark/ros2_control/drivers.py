@@ -81,16 +81,16 @@ APPROACH_S = 4.0
 
 
 def today(run: System, arm: DriverArm) -> None:
-    """Activate the stock controller."""
+    """Activate the stock controller, and one that holds positions where the drives need them."""
+    on_positions = trajectory_controller(arm, command_interfaces=["position"])
     if arm.driver.closes_loop:
-        stock = trajectory_controller(arm, command_interfaces=["position"])
+        controllers = {JTC: on_positions}
     else:
-        stock = trajectory_controller(arm, gains=feedback(arm, run.rate, integral=True))
-    if "position" in arm.command_interfaces and not arm.driver.closes_loop:
-        held = trajectory_controller(arm, command_interfaces=["position"])
-        run.spawn(Controllers({HOLDER: held, JTC: stock}), [HOLDER, JTC], "--activate-as-group")
-    else:
-        run.spawn(Controllers({JTC: stock}), [JTC])
+        gains = feedback(arm, run.rate, integral=True)
+        controllers = {JTC: trajectory_controller(arm, gains=gains)}
+        if "position" in arm.command_interfaces:
+            controllers[HOLDER] = on_positions
+    run.spawn(Controllers(controllers), list(controllers))
 
 
 def profiled(run: System, arm: DriverArm) -> None:
@@ -164,8 +164,8 @@ def about(seconds: float, load: str) -> str:
     return (
         f"RMS and peak of the position errors of all joints, mrad, in an excitation of {seconds:g} "
         "s, behind a real controller_manager and MuJoCo with the traits of the robots. Friction is "
-        f"viscous and Coulomb, each {FRICTION:.0%} of the effort limit (at 1 rad/s), of which the "
-        f"robot adds {VISCOUS_SHARE:g} and {COULOMB_SHARE:g} while a joint moves; rotors have "
+        f"viscous and Coulomb, each {100 * FRICTION:g} % of the effort limit (at 1 rad/s), of which "
+        f"the robot adds {VISCOUS_SHARE:g} and {COULOMB_SHARE:g} while a joint moves; rotors have "
         f"{ROTOR_SHARE:g} kg m^2 per N m of the effort limit, which the model and the gains of "
         "both controllers know; openarm has neither. No controller knows friction. 10 % light: "
         "all masses of the plant are 10 % larger. Stock: joint_trajectory_controller with a PID on "
