@@ -25,6 +25,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rich.console import Console
 
+from benchmark.faults.poses import STEEPEST
 from benchmark.faults.runs import words
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind, wait_until
 from benchmark.ros2_control.driver_arms import DRIVERS_PAGE, DriverArm
@@ -36,6 +37,7 @@ from benchmark.ros2_control.tracking import (
     PAST_S,
     TYPE,
     add_workspace,
+    evaluated,
     model_of,
     spawn_chain,
     workspace_of,
@@ -45,6 +47,7 @@ from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import replace_part
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.driver_checks import check_interfaces
+from robot_dynamics.trajectory import Waypoints
 
 MARK = "benchmark.ros2_control.wrong_profiles"
 
@@ -93,6 +96,7 @@ class Outcome:
         speed: Largest speed, rad/s.
         planned: Largest speed of the motion, rad/s.
         final: Largest speed at the end, rad/s.
+        error: Largest position error in motion, rad.
     """
 
     refusal: str = ""
@@ -101,6 +105,7 @@ class Outcome:
     speed: float = 0.0
     planned: float = 0.0
     final: float = 0.0
+    error: float = 0.0
 
 
 def refusal(arm: DriverArm, interfaces: Sequence[str]) -> str:
@@ -143,12 +148,12 @@ def outcome(workspace: Workspace, wrong: Wrong, descriptions: Path | None) -> Ou
     folder = Path(tempfile.mkdtemp(prefix=f"wrong_{arm.name}_", dir=workspace.folder))
     with system(workspace, arm, arm.driver.rate.value, folder) as run:
         run.start_manager()
-        moment = time.time()
         model = str(model_of(workspace, arm))
         try:
             spawn_chain(run, CONTROLLER, {"type": TYPE, "model": model, **parameters})
         except SystemFailure as failure:
             return Outcome(said, str(failure).partition("\n")[0])
+        moment = time.time()
         run.watch(1.0)
         approach(run, motion)
         run.send(f"{JTC}/joint_trajectory", motion, PAST_S)
@@ -156,30 +161,35 @@ def outcome(workspace: Workspace, wrong: Wrong, descriptions: Path | None) -> Ou
             run.watch(LET_GO_S)
             let_go(run)
         run.watch(motion.duration)
-        log = run.plant_log()
+        log, error = run.plant_log(), evaluated(run, motion, {}).worst
         says, ends = words(run.programs[MANAGER].log, moment, CONTROLLER)
-    fastest = float(np.abs(motion.velocities).max())
-    to_start = 15.0 / 8.0 * np.abs(motion.positions[0] - arm.start).max() / APPROACH_S
+    planned = largest_speed(arm, motion)
     final = log.between(log.t[-1] - 0.2, np.inf).peak_speed
-    return Outcome(said, says, ends, log.peak_speed, max(fastest, to_start), final)
+    return Outcome(said, says, ends, log.peak_speed, planned, final, error)
+
+
+def largest_speed(arm: DriverArm, motion: Waypoints) -> float:
+    """Return the largest speed of a motion and of the approach to it, rad/s."""
+    approached = STEEPEST * np.abs(motion.positions[0] - arm.start).max() / APPROACH_S
+    return float(max(np.abs(motion.velocities).max(), approached))
 
 
 def row(case: str, found: Outcome) -> str:
     """Return the row of a case."""
     said = (found.refusal or "not refused", found.says, found.ends)
-    speeds = (found.speed, found.planned, found.final)
+    speeds = (found.speed, found.planned, found.final, found.error)
     cells = [case, *(x.replace("|", "/") for x in said), *(f"{x:.2f}" for x in speeds)]
     return f"| {' | '.join(cells)} |"
 
 
 ABOUT = (
-    "Profiles that do not fit the robot, behind a real controller_manager. Speeds in rad/s: the "
-    "largest one, that of the motion, and the last one. `python -m "
+    "Behind a real controller_manager and MuJoCo. Speeds in rad/s: the largest one, that of the "
+    "motion, and the last one; largest position error, rad. `python -m "
     "benchmark.ros2_control.wrong_profiles --descriptions FOLDER` repeats it."
 )
 HEADER = [
-    "| profile | `export config` | the controller says | last status | fastest | planned | last |",
-    "| --- | --- | --- | --- | ---: | ---: | ---: |",
+    "| profile | `export config` | controller says | status | fastest | planned | last | error |",
+    "| --- | --- | --- | --- | ---: | ---: | ---: | ---: |",
 ]
 
 
