@@ -164,8 +164,8 @@ def about(seconds: float, load: str) -> str:
     return (
         f"RMS and peak of the position errors of all joints, mrad, in an excitation of {seconds:g} "
         "s, behind a real controller_manager and MuJoCo with the traits of the robots. Friction is "
-        f"viscous and Coulomb, each {100 * FRICTION:g} % of the effort limit (at 1 rad/s), of which "
-        f"the robot adds {VISCOUS_SHARE:g} and {COULOMB_SHARE:g} while a joint moves; rotors have "
+        f"viscous and Coulomb, each {100 * FRICTION:g} % of the effort limit (at 1 rad/s), of "
+        f"which the robot adds {VISCOUS_SHARE:g} and {COULOMB_SHARE:g} while a joint moves; rotors have "
         f"{ROTOR_SHARE:g} kg m^2 per N m of the effort limit, which the model and the gains of "
         "both controllers know; openarm has neither. No controller knows friction. 10 % light: "
         "all masses of the plant are 10 % larger. Stock: joint_trajectory_controller with a PID on "
