@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,23 @@ SUBSTEP_S = 1e-4
 
 @dataclass(frozen=True)
 class ManagedArm(Arm):
-    """An arm with the masses of its model, and friction that the model lacks."""
+    """An arm with the masses of its model, and friction that the model lacks.
+
+    Attributes:
+        friction: Dry friction, as a share of the effort limit.
+        viscous: Viscous friction at 1 rad/s, likewise.
+        rotor: Inertia of the rotors as seen from the joints, likewise, at 1 rad/s^2.
+    """
 
     mass_error: float = 0.0
     friction: float = FRICTION
+    viscous: float = 0.0
+    rotor: float = 0.0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of its model controller, beside type and model."""
+        return {}
 
     @property
     def start(self) -> Array:
@@ -45,7 +59,10 @@ class ManagedArm(Arm):
         names = tuple(model.joint(j).name for j in range(model.njnt))
         assert names == self.robot.joint_names, names
         model.jnt_actfrclimited[:] = 0
-        model.dof_frictionloss[:] += self.friction * self.robot.limits.effort
+        limit = self.robot.limits.effort
+        model.dof_frictionloss[:] += self.friction * limit
+        model.dof_damping[:] += self.viscous * limit
+        model.dof_armature[:] += self.rotor * limit
         file = folder / "plant.mjb"
         mujoco.mj_saveModel(model, str(file))
         return {"model": file}

@@ -88,15 +88,15 @@ OF_REFERENCES: dict[str, Event] = {
 FAULTS = (*OF_PLANT, *OF_CHAIN, *OF_REFERENCES)
 
 
-def measured(case: Case, workspace: Workspace, keep: Path | None = None) -> Result:
+def measured(case: Case, arm: ManagedArm, workspace: Workspace, keep: Path | None = None) -> Result:
     """Let the fault of a case happen in motion, and return what the arm did.
 
     Args:
         case: The run.
+        arm: Its arm.
         workspace: Where the plant and the controllers are built.
         keep: Folder for the logs of the plant and of controller_manager.
     """
-    arm = ManagedArm(case.robot)
     with (
         tempfile.TemporaryDirectory(prefix="fault_", dir=workspace.folder) as folder,
         system(workspace, arm, case.rate, Path(folder)) as run,

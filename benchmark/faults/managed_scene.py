@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +64,9 @@ class Scene:
         self.run.spawn(controllers, [CONTROLLER, JTC], "--activate-as-group")
 
     @property
-    def _own(self) -> dict[str, str]:
-        return {"type": TYPE, "model": str(model_of(self.run.workspace, self.arm))}
+    def _own(self) -> dict[str, Any]:
+        model = str(model_of(self.run.workspace, self.arm))
+        return {"type": TYPE, "model": model, **self.arm.parameters}
 
     def motion_to(self, q: Array) -> Waypoints:
         """Return a motion to a pose, a polynomial of degree five."""

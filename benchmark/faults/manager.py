@@ -4,11 +4,12 @@
     python -m benchmark.faults.manager                      three arms, three rates: twenty minutes
     python -m benchmark.faults.manager --rates 250 --robots ur5 --only late brakes
     python -m benchmark.faults.manager --setup FILE --workspace FOLDER
+    python -m benchmark.faults.manager --drivers openarm    behind a driver (ros2_control.drivers)
 
 ros2_control_node runs the model controller, behind the stock joint_trajectory_controller or alone.
 Its hardware component is MuJoCo with joints in reversed order, noisy velocities, and friction that
-no URDF names; the drives keep the last command. The table replaces the one in docs/hardware.md, or
-goes to --out. Exit status 1 if a bound was exceeded.
+no URDF names; the drives keep the last command. The table replaces the one in docs/hardware.md,
+with --drivers the one in docs/drivers.md, or goes to --out. Exit status 1 if a bound was exceeded.
 """
 
 from __future__ import annotations
@@ -33,19 +34,21 @@ from benchmark.faults.poses import POSES
 from benchmark.faults.runs import Case, Result
 from benchmark.nodes.processes import LOCAL, leave_nothing_behind
 from benchmark.progress import progress_bar, step
+from benchmark.ros2_control.driver_arms import DRIVERS_PAGE, add_drivers, driver_arm
 from benchmark.ros2_control.tracking import add_workspace, export, workspace_of
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import replace_part
+from robot_dynamics.export.drivers import driver_named
 
 RATES = (100.0, 250.0, 1000.0)
 
 
-def in_own_process(case: Case, workspace: Workspace, keep: Path | None) -> Result:
+def in_own_process(case: Case, arm: ManagedArm, workspace: Workspace, keep: Path | None) -> Result:
     """Return the result of a run in a process that ends with it, as do its ROS domain and nodes."""
     context = multiprocessing.get_context("forkserver")
     with ProcessPoolExecutor(1, mp_context=context) as process:
         try:
-            return process.submit(measured, case, workspace, keep).result()
+            return process.submit(measured, case, arm, workspace, keep).result()
         except BrokenProcessPool:
             return Result(failure="the sender crashed")
 
@@ -56,32 +59,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rates", type=float, nargs="+", default=RATES, help="Hz")
     parser.add_argument("--robots", nargs="+", choices=POSES, default=list(POSES))
+    add_drivers(parser, "--drivers", ())
     parser.add_argument("--only", nargs="+", choices=FAULTS, default=FAULTS, metavar="FAULT")
-    parser.add_argument("--out", type=Path, default=PAGE, help="page with the mark of the table")
+    parser.add_argument("--out", type=Path, help="page with the mark of the table")
     parser.add_argument("--keep", type=Path, help="folder for the logs of all runs")
     add_workspace(parser)
     options = parser.parse_args(arguments)
     leave_nothing_behind()
     os.environ.setdefault(LOCAL, "LOCALHOST")
-    cases = [
-        Case(robot, rate, fault)
-        for robot in options.robots
-        for rate in options.rates
+    if options.drivers:
+        arms: list[ManagedArm] = [driver_arm(x, options.descriptions) for x in options.drivers]
+        rates = {name: [driver_named(name).rate.value] for name in options.drivers}
+    else:
+        arms = [ManagedArm(robot) for robot in options.robots]
+        rates = dict.fromkeys(options.robots, options.rates)
+    page = options.out or (DRIVERS_PAGE if options.drivers else PAGE)
+    cases = {
+        Case(arm.name, rate, fault): arm
+        for arm in arms
+        for rate in rates[arm.name]
         for fault in options.only
-    ]
+    }
     found: dict[Case, Result] = {}
     loads, console = [os.getloadavg()[0]], Console()
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)
         workspace.add_plant()
-        export(workspace, [ManagedArm(robot) for robot in options.robots])
+        export(workspace, arms)
         workspace.build()
         with progress_bar(console) as bar, step(bar, "faults", len(cases)) as advance:
-            for case in cases:
-                found[case] = in_own_process(case, workspace, options.keep)
+            for case, arm in cases.items():
+                found[case] = in_own_process(case, arm, workspace, options.keep)
                 loads.append(os.getloadavg()[0])
                 load = f"{min(loads):.0f} to {max(loads):.0f}"
-                replace_part(options.out, MANAGER, manager_table(found, load))
+                replace_part(page, MANAGER, manager_table(found, load))
                 bar.console.print(f"{case}: {found[case]}", markup=False, highlight=False)
                 advance()
     wrong = [f"{case}: {result}" for case, result in found.items() if exceeded(result)]

@@ -5,6 +5,8 @@
     python -m benchmark.ros2_control --only a b --robots ur5
     python -m benchmark.ros2_control.scenarios          activation, faults, switches
     python -m benchmark.ros2_control.timing             update() of a controller, 1e6 times
+    python -m benchmark.ros2_control.drivers            arms behind their drivers
+    python -m benchmark.ros2_control.wrong_profiles     profiles that do not fit the robot
 
 It needs controller_manager, joint_trajectory_controller, forward_command_controller,
 joint_state_broadcaster and colcon of a sourced ROS 2 installation. `--setup FILE` sources a file
@@ -45,5 +47,6 @@ Traits of robots that can be bought, none by default (arm.hpp):
 | added_viscous, added_coulomb | shares of its friction that it adds itself |
 
 The Python files: `arms` writes descriptions and kernels, `workspace` builds packages, `system` runs
-processes, `plant_log` reads the log, `tracking`, `scenarios` and `timing` measure.
+processes, `plant_log` reads the log, `driver_arms` gives plants the traits of drivers, `tracking`,
+`scenarios`, `timing`, `drivers` and `wrong_profiles` measure.
 """

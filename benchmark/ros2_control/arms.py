@@ -50,6 +50,16 @@ class Arm:
     model: str = ""
     command_interfaces: tuple[str, ...] = ("effort",)
 
+    @property
+    def source(self) -> str:
+        """URDF of the robot as it is published."""
+        return urdf_text(self.name)
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """Joints that are fixed at zero."""
+        return LOCKED.get(self.name, ())
+
     @cached_property
     def urdf(self) -> str:
         """The robot as the controllers know it."""
@@ -65,7 +75,7 @@ class Arm:
         Args:
             friction: Viscous at 1 rad/s and Coulomb, as a share of the effort limit.
         """
-        root = ElementTree.fromstring(urdf_text(self.name))
+        root = ElementTree.fromstring(self.source)
         for link in root.iter("link"):
             for part in [*link.findall("visual"), *link.findall("collision")]:
                 link.remove(part)
@@ -75,7 +85,7 @@ class Arm:
         for joint in root.findall("joint"):
             for element in joint.findall("dynamics"):
                 joint.remove(element)
-            if joint.get("name") in LOCKED.get(self.name, ()):
+            if joint.get("name") in self.locked:
                 joint.set("type", "fixed")
                 for tag in ("axis", "limit", "mimic", "safety_controller"):
                     for element in joint.findall(tag):

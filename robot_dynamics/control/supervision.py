@@ -331,9 +331,7 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     # One glitch of a velocity is none
     rushing = minimum(abs(x.qd), abs(x.last_speed))
     j, over, rushed, fastest = first_largest(rushing / (TOO_FAST * x.velocity), x.qd, x.velocity)
-    rushes = both(
-        x.fresh, less(1.0, over), either(x.has_feedback, x.was_in_task), negated(x.open_loop)
-    )
+    rushes = both(x.fresh, less(1.0, over), negated(x.open_loop))
     candidates = (
         (both(less(0.5, x.watched), negated(resumed)), x.watched, x.watched_joint,
          x.watched_value, x.watched_limit),
@@ -404,7 +402,9 @@ def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
     """Return the number of the law, whether it has feedback, and whether it acts without it."""
     held = chosen(x.coupled, float(COUPLED), float(FEEDFORWARD))
     law = chosen(equal(x.mode, FEEDFORWARD), held, x.mode)
-    law = chosen(both(in_task, equal(status, Status.STOPPED)), held, law)
+    # An arm that is led, or whose end effector is, is brought to rest by the feedback of its joints
+    free = either(in_task, equal(cause, Cause.OVERSPEED))
+    law = chosen(both(free, equal(status, Status.STOPPED)), held, law)
     unled = both(
         equal(status, Status.HOLDING), x.referenced, negated(x.halted), x.floats_on_timeout
     )

@@ -23,6 +23,7 @@ from robot_dynamics.control.collision import (
     observer_kernel,
 )
 from robot_dynamics.control.laws import FLOAT_DAMPING
+from robot_dynamics.control.status import Cause
 from robot_dynamics.control.task import Task
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import find_robot
@@ -409,7 +410,7 @@ def test_a_retreat_takes_back_the_last_motion_at_limited_speed_and_holds(model):
 
 def test_closed_brakes_a_hand_that_leads_and_missing_receivers_are_no_contacts(model):
     led = pushed(model, "stop", "gravity_compensation")
-    assert led.statuses[-1] is Status.TRACKING
+    assert led.controller.cause in (Cause.NONE, Cause.OVERSPEED)  # pushed with all its force
     bench = PushedBench(model, Settings(collision=Collision("stop"))).run(READY)
     bench.move(1.3, 0.3)
     bench.run(0.3, brakes=True)
