@@ -107,12 +107,12 @@ def command(x: Any) -> dict[str, Any]:
     # Unknown friction and load: what feedback has to add for long. It stays at rest, where friction
     # may hold any error, and a person may hold the arm. A joint with an integral gain needs none
     alone = negated(less(0.0, x.ki))
-    # Between two states, drives move a joint as no state shows: theirs becomes none
-    own = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), negated(drives))
-    compensates = both(own, alone)
+    compensates = both(equal(x.mode, FEEDFORWARD), less(0.0, x.integral_time), alone)
     tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
     moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
-    rises = _is_quick(x) * (x.asked - x.expected + pd) / maximum(x.integral_time, 1e-9)
+    # Drives that hold a position move less fast when a state is taken than on the mean
+    lasting = chosen(drives, by_joint * x.trust * x.kp * x.error, x.asked - x.expected + pd)
+    rises = _is_quick(x) * lasting / maximum(x.integral_time, 1e-9)
     # Another model, mode or load lacks something else
     began = chosen(both(alone, changed), none, began)
     grows = both(compensates, moves) * rises

@@ -105,7 +105,7 @@ def test_the_model_makes_stiff_drives_exact(model, takes_velocity):
 
 def test_a_wrong_mass_leaves_its_static_error(model):
     heavy = with_mass_scaled(model.dynamics.robot, 1.1)
-    driven = Driven(model, Settings(feedback="drive"), robot=heavy)
+    driven = Driven(model, Settings(feedback="drive", integral_time=0.0), robot=heavy)
     largest_error(driven)
     missing = 1.1 * model.gravity(driven.plant.q) - model.gravity(FAR)
     assert np.allclose(KP * (FAR - driven.plant.q), missing, atol=0.1)
@@ -183,3 +183,20 @@ def test_drives_at_their_limit_stop_the_arm(model):
 def test_a_mode_with_feedback_of_its_own_is_refused(mode):
     with pytest.raises(ArgumentError, match="feedback of its own"):
         Settings(mode=mode, feedback="drive")
+
+
+def test_the_lasting_effort_takes_over_what_the_drives_lack(model):
+    heavy = with_mass_scaled(model.dynamics.robot, 1.1)
+    ends = []
+    for time in (0.0, 0.5):
+        driven = Driven(model, Settings(feedback="drive", integral_time=time), robot=heavy)
+        largest_error(driven)
+        ends.append(np.abs(FAR - driven.plant.q).max())
+    assert ends[1] < 0.5 * ends[0]
+
+
+def test_an_exact_model_needs_none(model):
+    driven = Driven(model)
+    largest_error(driven)
+    # Efforts of the beginning of a period are given for all of it
+    assert (np.abs(driven.field("integral")) < 0.01 * model.dynamics.robot.limits.effort).all()
