@@ -33,7 +33,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from action_client import Client, moveit_goal
-from controllers_build import built, call, environment, installed_controllers, missing
+from controllers_build import built, call, environment, installed_controllers, missing_of_manager
 from loaded_model import built as compiled
 from loaded_model import request_of
 from robot_dynamics import Dynamics, read_urdf
@@ -41,14 +41,7 @@ from robot_dynamics.export.controllers_config import controllers_config
 from robot_dynamics.robot import find_robot, urdf_text
 from ros_system import PATIENCE, Peer, free_domain, wait_for
 
-LACKING = missing(
-    "controller_manager",
-    "joint_state_broadcaster",
-    "joint_trajectory_controller",
-    "generate_parameter_library",
-    "robot_state_publisher",
-    programs=("cmake", "cc", "ros2"),
-)
+LACKING = missing_of_manager()
 pytestmark = pytest.mark.skipif(
     bool(LACKING), reason=f"needs ros2_control and ros2_controllers; {LACKING} not found"
 )

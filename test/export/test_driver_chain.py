@@ -23,21 +23,14 @@ from controller_manager_msgs.srv import ListControllers
 from sensor_msgs.msg import JointState
 
 from action_client import Client, moveit_goal
-from controllers_build import environment, installed_controllers, missing
+from controllers_build import environment, installed_controllers, missing_of_manager
 from driven_arm import STATES, urdf
 from robot_dynamics.cli import main
 from robot_dynamics.export.controllers_config import CONTROLLER, FRONT
 from robot_dynamics.export.drivers import DRIVERS
 from ros_system import PATIENCE, Peer, free_domain, wait_for
 
-LACKING = missing(
-    "controller_manager",
-    "joint_state_broadcaster",
-    "joint_trajectory_controller",
-    "generate_parameter_library",
-    "robot_state_publisher",
-    programs=("cmake", "cc", "ros2"),
-)
+LACKING = missing_of_manager()
 pytestmark = pytest.mark.skipif(
     bool(LACKING), reason=f"needs ros2_control and ros2_controllers; {LACKING} not found"
 )

@@ -20,6 +20,18 @@ def missing(*packages, programs=("cmake",)):
     return ", ".join(lacking)
 
 
+def missing_of_manager():
+    """Names of what this machine lacks for a chain of controllers in controller_manager."""
+    return missing(
+        "controller_manager",
+        "joint_state_broadcaster",
+        "joint_trajectory_controller",
+        "generate_parameter_library",
+        "robot_state_publisher",
+        programs=("cmake", "cc", "ros2"),
+    )
+
+
 def call(*words, **options):
     """Standard output of a program that succeeds."""
     done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
