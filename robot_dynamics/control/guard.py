@@ -146,6 +146,7 @@ BELIEVED = {
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
     "stamp": Field(SCALAR, "time at which the last state was measured, s", NEVER),
     "usual_delay": Field(SCALAR, "usual time from a stamp to its arrival, s", HUGE),
+    "received_delay": Field(SCALAR, "time from the stamp of the last state, s", -HUGE),
     "fitted_delay": Field(SCALAR, "setting `delay` to which it belongs, s"),
     "late_by": Field(SCALAR, "time by which the last state came later than usual, s"),
     "received_at": Field(SCALAR, "time at which the last state came, believed or not, s", NEVER),
@@ -174,13 +175,15 @@ def believe(x: Any) -> dict[str, Any]:
     came = timed(x, both(sound, x.state_new))
     x.learn({name: came[name] for name in ("state_stamp", "state_delay")})
     received = came["new"]
+    # One of another publisher or clock, if it is alone: the next one is later than it
+    older = both(received, less(x.state_stamp, x.received_stamp))
     delay = _delay(x, received)
     judged = _judge(x, received)
     unsure = either(negated(x.seen), less(x.state_timeout, x.now - x.state_at))
     enough = chosen(x.seen, float(CONFIRMED), 1.0)
     confirmed = both(unsure, negated(less(judged["fitting"], enough)))
     plain = equal(judged["flaw"], Flaw.NONE)
-    fresh = both(received, either(plain, confirmed))
+    fresh = both(received, negated(older), either(plain, confirmed))
     seen = chosen(x.seen, 1.0, fresh)
     gap = x.state_came - x.state_at
     # An arm that is found elsewhere has moved as no cycle saw
@@ -247,15 +250,19 @@ def _absent(x: Any, sound: Any, came: dict[str, Any], late_by: Any) -> dict[str,
 def _delay(x: Any, received: Any) -> dict[str, Any]:
     """Return the usual transmission time, and by how much this state exceeds it.
 
-    Stamps may come from another clock, so a change alone tells. It is the usual time once gains
-    fit it.
+    Stamps may come from another clock, so a change alone tells, and that of one stamp alone does
+    not. It is the usual time once gains fit it.
     """
     passed = x.state_delay
     since = clip(x.state_came - x.received_at, 0.0, ANOTHER_CLOCK_S)
-    usual = minimum(x.usual_delay + DRIFT_OF_CLOCKS * since, passed)
-    another = less(ANOTHER_CLOCK_S, abs(passed - x.usual_delay))
+    usual = minimum(x.usual_delay + DRIFT_OF_CLOCKS * since, maximum(passed, x.received_delay))
+    another = both(
+        less(ANOTHER_CLOCK_S, abs(passed - x.usual_delay)),
+        less(abs(passed - x.received_delay), ANOTHER_CLOCK_S),
+    )
     usual = chosen(either(another, less(1e-9, abs(x.delay - x.fitted_delay))), passed, usual)
     return {
+        "received_delay": chosen(received, passed, x.received_delay),
         "usual_delay": chosen(received, usual, x.usual_delay),
         "fitted_delay": chosen(received, x.delay, x.fitted_delay),
         "late_by": passed - usual,

@@ -126,6 +126,22 @@ def test_clocks_that_part_make_no_state_late(model):
     assert bench.controller.field("trust")[0] == 1.0
 
 
+@pytest.mark.parametrize("wrong", [-100.0, -1.0, -0.3, -0.06, 0.06, 0.3, 1.0, 100.0])
+@pytest.mark.parametrize("every", [2, 50])
+def test_single_wrong_stamps_make_no_state_late(model, wrong, every):
+    bench = moving(model)
+    count = iter(range(10_000))
+    speed = bench.fail(
+        1.5,
+        lambda _, *own: own,
+        at=lambda now: now + wrong * (next(count) % every == 0),
+    )
+    assert np.all(speed < SAFE)
+    assert bench.statuses[-1] is Status.TRACKING
+    assert bench.controller.field("trust")[0] == 1.0
+    np.testing.assert_allclose(bench.plant.q, GOAL, atol=0.01)
+
+
 def test_a_joint_whose_states_freeze_in_motion_is_told(model):
     bench = moving(model)
     kept = bench.plant.q[0], bench.plant.qd[0]
