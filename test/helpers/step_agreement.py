@@ -28,8 +28,9 @@ from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLa
 AGREE = 1e-9
 """Largest difference of efforts per effort limit; of other fields relative to their own size."""
 
-SHAKE, SHAKES = 1e-10, 64
-"""Relative changes of the inputs, and their number, which find decisions within round-off."""
+SHAKES = 8 * tuple(10.0**-k for k in range(10, 17))
+"""Relative changes of the inputs, which find decisions within round-off; a square root near zero
+magnifies the larger ones."""
 
 RATE = 20.0
 """Largest change of effort per second, relative to the effort limit."""
@@ -266,9 +267,9 @@ class Agreement:
     def _within_round_off(self, given, theirs, seed):
         """Return whether the native step does the same for inputs that differ by round-off."""
         rng, run = np.random.default_rng(seed), self.robot.begun()
-        for _ in range(SHAKES):
+        for size in SHAKES:
             state, arrived, settings = (
-                x * (1.0 + SHAKE * rng.uniform(-1.0, 1.0, len(x))) for x in given
+                x * (1.0 + size * rng.uniform(-1.0, 1.0, len(x))) for x in given
             )
             state[self._decisions] = given[0][self._decisions]
             run.state[:], run.arrived[:], run.settings[:] = state, arrived, settings
