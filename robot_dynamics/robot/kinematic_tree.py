@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -47,12 +47,16 @@ class JointType(enum.Enum):
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of one joint: rad or m, rad/s or m/s, N m or N; infinite where unknown."""
+    """Limits of one joint: rad or m, per s, N m or N, and per s^2; infinite where unknown.
+
+    That of acceleration is the lesser one of acceleration and deceleration.
+    """
 
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
     effort: float = np.inf
+    acceleration: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ class RobotLimits(Value):
     upper: Array
     velocity: Array
     effort: Array
+    acceleration: Array
 
 
 def elementary_joints(joint: Joint) -> tuple[Joint, ...]:
@@ -433,11 +438,9 @@ class KinematicTree(Value):
     def limits(self) -> RobotLimits:
         """Limits of the independent joints, in the order of `joint_names`."""
         limits = [joint.limits for joint in self.independent_joints]
+        names = [one.name for one in fields(JointLimits)]
         return RobotLimits(
-            lower=frozen([limit.lower for limit in limits]),
-            upper=frozen([limit.upper for limit in limits]),
-            velocity=frozen([limit.velocity for limit in limits]),
-            effort=frozen([limit.effort for limit in limits]),
+            **{name: frozen([getattr(limit, name) for limit in limits]) for name in names}
         )
 
     @cached_property

@@ -86,13 +86,15 @@ def minimum_time(
     if not 0.0 < share <= 1.0:
         raise ArgumentError(f"share is {share}; give a part of the limits, above 0 and up to 1")
     limits = robot.limits
-    known = np.where(limits.effort > 0.0, limits.effort, np.inf)
-    if not (np.isfinite(known).any() or np.isfinite(limits.velocity).any()):
-        raise ArgumentError(f"robot '{robot.name}' has no limit of velocity or effort")
+    known = (_strongest(robot), limits.velocity, limits.acceleration)
+    if not np.isfinite(known).any():
+        raise ArgumentError(
+            f"robot '{robot.name}' has no limit of velocity, acceleration or effort"
+        )
     path = _path(motion)
     first, last = (float(end) for end in path.path_interval)
     s = np.linspace(first, last, grid)
-    rate = _along(path, s, inverse, share * limits.velocity, share * known)
+    rate = _along(path, s, inverse, robot, share)
     # s'' is constant between grid points: waypoints elsewhere would miss its steps
     t = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (rate[1:] + rate[:-1]))])
     points = Waypoints(motion.joint_names, t, path(s), path(s, 1) * rate[:, None])
@@ -102,7 +104,12 @@ def minimum_time(
 
     trajectory, factor = slowed_to_fit(points, interpolate, check)
     points = points.slowed(factor) if factor > 1.0 else points
-    return FastMotion(points, trajectory, _uniform(motion, robot, inverse, known))
+    return FastMotion(points, trajectory, _uniform(motion, robot, inverse))
+
+
+def _strongest(robot: Robot) -> Array:
+    """Return the effort limits, infinite where unknown, shape (n,)."""
+    return np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
 
 
 def _path(motion: Trajectory) -> Any:
@@ -117,13 +124,18 @@ def _path(motion: Trajectory) -> Any:
     return toppra.SplineInterpolator(length[at], q[at])
 
 
-def _along(path: Any, s: Array, inverse: Inverse, fastest: Array, strongest: Array) -> Array:
-    """Compute the largest rates s' at points s of a path, shape (N,)."""
+def _along(path: Any, s: Array, inverse: Inverse, robot: Robot, share: float) -> Array:
+    """Compute the largest rates s' within a share of the limits at points s, shape (N,)."""
     toppra = needed("toppra", "minimum time", "study")
-    constraints = [_torque_constraint(inverse, strongest)]
-    if np.isfinite(fastest).any():
-        bound = np.where(np.isfinite(fastest), fastest, 1e6)
-        constraints.append(toppra.constraint.JointVelocityConstraint(np.stack([-bound, bound], 1)))
+    limits, of = robot.limits, toppra.constraint
+    constraints = [_torque_constraint(inverse, share * _strongest(robot))]
+    for kind, bound in (
+        (of.JointVelocityConstraint, share * limits.velocity),
+        (of.JointAccelerationConstraint, share * limits.acceleration),
+    ):
+        if np.isfinite(bound).any():
+            bound = np.where(np.isfinite(bound), bound, 1e6)  # noqa: PLW2901
+            constraints.append(kind(np.stack([-bound, bound], 1)))
     solver = toppra.algorithm.TOPPRA(constraints, path, gridpoints=s, solver_wrapper="seidel")
     rates = solver.compute_parameterization(0.0, 0.0)[1]
     if rates is None or not np.isfinite(rates).all():
@@ -158,16 +170,21 @@ def _torque_constraint(inverse: Inverse, strongest: Array) -> Any:
     return TorqueLimits()
 
 
-def _uniform(motion: Trajectory, robot: Robot, inverse: Inverse, strongest: Array) -> float:
+def _uniform(motion: Trajectory, robot: Robot, inverse: Inverse) -> float:
     """Compute the duration of the motion scaled in time until a limit is reached, s."""
     t = np.linspace(motion.start, motion.end, 1000)
     q, qd, qdd = (np.ascontiguousarray(x) for x in motion.sample(t))
+    limits = robot.limits
 
     def fits(factor: float) -> bool:
         state = State(q, qd / factor, qdd / factor**2)
         tau = inverse(*state)
-        slow = (np.abs(state.qd) <= robot.limits.velocity).all()
-        return bool(slow and (np.abs(tau) <= strongest).all())
+        pairs = (
+            (state.qd, limits.velocity),
+            (state.qdd, limits.acceleration),
+            (tau, _strongest(robot)),
+        )
+        return all(bool((np.abs(value) <= most).all()) for value, most in pairs)
 
     low, high = 1e-3, 1e3
     if not fits(high):

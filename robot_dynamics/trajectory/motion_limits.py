@@ -26,7 +26,7 @@ CHECK_RATE_HZ = 200.0
 CHUNK = 4096
 """Samples at a time: bounds the memory that a motion of hours takes."""
 
-QUANTITIES = ("position", "velocity", "effort")
+QUANTITIES = ("position", "velocity", "acceleration", "effort")
 """Quantities in the order in which they are reported. A motion far out of range is also too fast
 and takes too much effort, but slowing it down would not help."""
 
@@ -88,7 +88,7 @@ def violations(
     bounds = _bounds(robot, trajectory.sample(trajectory.start).q, effort is not None)
     worst: dict[tuple[str, int], tuple[float, Violation]] = {}
     for t, state in _samples(trajectory):
-        values = {"position": state.q, "velocity": state.qd}
+        values = {"position": state.q, "velocity": state.qd, "acceleration": state.qdd}
         if effort is not None:
             values["effort"] = effort(state)
         for quantity, (lower, upper) in bounds.items():
@@ -116,6 +116,7 @@ def _bounds(robot: Robot, q0: Array, with_effort: bool) -> dict[str, tuple[Array
     bounds = {
         "position": (np.minimum(limits.lower, q0), np.maximum(limits.upper, q0)),
         "velocity": (-limits.velocity, limits.velocity),
+        "acceleration": (-limits.acceleration, limits.acceleration),
     }
     if with_effort:
         known = np.where(limits.effort > 0.0, limits.effort, np.inf)
@@ -164,7 +165,7 @@ def slowed_to_fit(
         if hopeless or factor >= SLOWEST:
             tried = "" if hopeless else f" (slowing down {factor:.3g} times did not help)"
             raise TrajectoryError(f"{(hopeless or found)[0]}{tried}")
-        # Speed falls with the factor, the part of effort that depends on motion with its square
+        # Speed falls with the factor, acceleration and the effort that it takes with its square
         needed = [one.ratio if one.quantity == "velocity" else one.ratio**0.5 for one in found]
         factor = min(factor * max(1.02, 1.002 * min(max(needed), 2.0)), SLOWEST)
 
@@ -183,6 +184,7 @@ def unit_of(robot: Robot, i: int, quantity: str) -> str:
     return {
         "position": "rad" if rotates else "m",
         "velocity": "rad/s" if rotates else "m/s",
+        "acceleration": "rad/s^2" if rotates else "m/s^2",
         "effort": "N m" if rotates else "N",
         "frequency": "Hz",
     }[quantity]
@@ -209,7 +211,7 @@ class Accepted(NamedTuple):
 
 
 LIMITS = ("reject", "warn", "scale", "ignore")
-"""Policies for motions beyond the limits of position, velocity and effort."""
+"""Policies for motions beyond the limits of position, velocity, acceleration and effort."""
 
 
 def plan_within_limits(

@@ -152,9 +152,13 @@ def excitation(
     w = 2.0 * np.pi * cycles / duration
     s, sd, sdd = np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t)
     shape, shape_d, shape_dd = e * s, ed * s + e * sd, edd * s + 2.0 * ed * sd + e * sdd
-    amplitude = np.minimum(
-        share * half / np.abs(shape).max(axis=0),
-        speed_share * robot.limits.velocity / np.abs(shape_d).max(axis=0),
+    amplitude = np.min(
+        [
+            share * half / np.abs(shape).max(axis=0),
+            speed_share * robot.limits.velocity / np.abs(shape_d).max(axis=0),
+            speed_share * robot.limits.acceleration / np.abs(shape_dd).max(axis=0),
+        ],
+        axis=0,
     )
     return Waypoints(
         robot.joint_names,
@@ -191,9 +195,15 @@ def random_poses(
     q = c + share * _half_ranges(robot, c) * random.uniform(-1.0, 1.0, (points, robot.dof))
     q = np.vstack((c, q, c))
     speed = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0) * speed_share
-    # 15/8 is the peak of the 3-4-5 polynomial's speed over its mean
-    needed = 1.875 * np.max(np.abs(np.diff(q, axis=0)) / speed, axis=1)
-    times = np.concatenate(([0.0], np.cumsum(np.maximum(needed, 0.1))))
+    way = np.abs(np.diff(q, axis=0))
+    # 15/8 is the peak of the 3-4-5 polynomial's speed over its mean; 10/3 sqrt(3) that of its
+    # acceleration, for a way and a duration of 1
+    needed = 1.875 * np.max(way / speed, axis=1)
+    by_acceleration = np.max(
+        np.sqrt(10.0 / np.sqrt(3.0) * way / (speed_share * robot.limits.acceleration)), axis=1
+    )
+    needed = np.max([needed, by_acceleration, np.full(points + 1, 0.1)], axis=0)
+    times = np.concatenate(([0.0], np.cumsum(needed)))
     return Waypoints(robot.joint_names, times, q)
 
 

@@ -1,5 +1,7 @@
 """Minimum-time motions: bang-bang where theory says so, within limits elsewhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,16 @@ def test_a_mass_on_a_rail_is_accelerated_and_braked_with_all_force():
     # The polynomial's peak acceleration is 10 / sqrt(3) of the distance over the time squared
     assert fast.uniform == pytest.approx(np.sqrt(10.0 / np.sqrt(3.0) / 5.0), rel=2e-3)
     assert fast.saved > 0.1
+
+
+def test_a_mass_on_a_rail_keeps_its_limit_of_acceleration():
+    robot = slider(effort=10.0, velocity=100.0)
+    joint = replace(robot.joints[0], limits=replace(robot.joints[0].limits, acceleration=2.0))
+    robot = replace(robot, joints=(joint,))
+    motion = interpolate(polynomial_345(robot.joint_names, [-0.5], [0.5], 3.0))
+    fast = minimum_time(robot, Dynamics(robot).inverse, motion, share=1.0)
+    assert fast.duration == pytest.approx(2.0 * np.sqrt(1.0 / 2.0), rel=0.01)
+    assert fast.uniform == pytest.approx(np.sqrt(10.0 / np.sqrt(3.0) / 2.0), rel=2e-3)
 
 
 @pytest.mark.parametrize("name", ["ur5", "planar_2r"])

@@ -10,10 +10,23 @@ from hypothesis import strategies as st
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.robot.kinematic_tree import JointLimits
-from robot_dynamics.trajectory import Follower, Waypoints, interpolate, polynomial_345
+from robot_dynamics.trajectory import (
+    Follower,
+    Waypoints,
+    excitation,
+    interpolate,
+    polynomial_345,
+)
 from robot_dynamics.trajectory.motion_limits import check_limits, slowed_to_fit, violations
 
 NAMES = ("shoulder", "elbow")
+
+
+def accelerating_at_most(robot, most):
+    joints = (
+        replace(joint, limits=replace(joint.limits, acceleration=most)) for joint in robot.joints
+    )
+    return replace(robot, joints=tuple(joints))
 
 
 def efforts_of(robot):
@@ -48,6 +61,21 @@ def test_too_high_a_speed_is_named_with_its_time(planar):
         "trajectory: joint 'shoulder' needs velocity -3.125 rad/s at 0.600 s, "
         "beyond its limit of 3 rad/s; slow it down"
     )
+
+
+def test_too_high_an_acceleration_is_named_with_its_time(planar):
+    # The largest acceleration is 10 / sqrt(3) of the way over the time squared
+    robot = accelerating_at_most(planar, 1.0)
+    assert check_limits(motion(1.0, 0.0, 2.41), robot) is None
+    with pytest.raises(TrajectoryError, match=r"'shoulder' needs acceleration -?1\.443 rad/s\^2"):
+        check_limits(motion(1.0, 0.0, 2.0), robot)
+
+
+@given(st.floats(0.2, 5.0), st.floats(0.1, 1.0))
+def test_excitation_keeps_a_share_of_accelerations(planar, most, share):
+    w = excitation(accelerating_at_most(planar, most), 5.0, speed_share=share)
+    found = violations(interpolate(w), accelerating_at_most(planar, share * most))
+    assert [one for one in found if one.ratio > 1.002] == []  # the peak lies between two points
 
 
 def test_too_high_an_effort_is_named_with_its_time(planar):
@@ -126,6 +154,15 @@ def test_time_scaling_finds_a_motion_within_all_limits(planar, duration, reach):
     assert trajectory.duration == pytest.approx(factor * duration)
     if factor > 1.2:  # and not slower than need be
         assert check(interpolate(w.slowed(factor / 1.2))) != []
+
+
+@given(st.floats(0.5, 5.0))
+def test_time_scaling_keeps_accelerations(planar, most):
+    w = polynomial_345(NAMES, [0.0, 0.0], [1.0, -1.0], 0.6)
+    robot = accelerating_at_most(planar, most)
+    trajectory, _ = slowed_to_fit(w, interpolate, lambda motion: violations(motion, robot))
+    fastest = abs(trajectory.sample(np.linspace(0.0, trajectory.end, 2000)).qdd).max()
+    assert 0.9 * most < fastest < 1.001 * most or trajectory.duration == pytest.approx(0.6)
 
 
 def test_time_scaling_works_while_another_motion_runs(planar):

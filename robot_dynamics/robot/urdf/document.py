@@ -33,10 +33,15 @@ MAX_BYTES = 16 * 1024 * 1024
 TEXT_NAME = "<robot_description>"
 """Name in messages of a description given as text."""
 
+_DEFINITIONS = (
+    "//*[contains(namespace-uri(), 'xacro')]"
+    "[local-name() = 'property' or local-name() = 'macro' or local-name() = 'arg']"
+)
+"""Elements of xacro that change nothing by themselves."""
+
 _UNEXPANDED = (
     "//*[contains(namespace-uri(), 'xacro') or @*[contains(., '${') or contains(., '$(')]]"
 )
-_RUN_XACRO = "run xacro first: xacro robot.urdf.xacro > robot.urdf"
 _LINE_AND_COLUMN = re.compile(r",? line \d+, column \d+$")
 _XML_DECLARATION = re.compile(r"\A(\s*)<\?xml[^>]*\?>")
 
@@ -96,7 +101,7 @@ def open_document(source: str | os.PathLike[str]) -> Document:
         # The log of the error also holds what other documents of this thread logged
         if not all(map(_is_undeclared_prefix, parser.error_log)):
             problem = _LINE_AND_COLUMN.sub("", " ".join(str(error.msg).split()))
-            hint = f"; {_RUN_XACRO}" if "xacro" in problem else ""
+            hint = f"; {_run_xacro(name)}" if "xacro" in problem else ""
             raise UrdfError(f"{name}:{error.lineno or 1}: not XML: {problem}{hint}") from None
         root = etree.fromstring(data, _parser(recover=True))
     document = Document(name, root)
@@ -111,9 +116,17 @@ def open_document(source: str | os.PathLike[str]) -> Document:
             f"{name}:{root.sourceline}: the root element is <{root.tag}>, not <robot>; "
             "give a URDF (convert other formats first)"
         )
+    for element in root.xpath(_DEFINITIONS):
+        element.getparent().remove(element)
     for element in root.xpath(_UNEXPANDED):
-        raise document.error(element, f"xacro is not expanded here; {_RUN_XACRO}")
+        raise document.error(element, f"xacro is not expanded here; {_run_xacro(name)}")
     return document
+
+
+def _run_xacro(name: str) -> str:
+    if name == TEXT_NAME:
+        return "run xacro first: xacro robot.urdf.xacro > robot.urdf"
+    return f"rename the file to {Path(name).stem}.urdf.xacro, which is expanded"
 
 
 def _parser(recover: bool = False) -> Any:
@@ -196,19 +209,23 @@ KNOWN = Attribute(count=0)
 NUMBER = Attribute()
 NEEDED = Attribute(required=True)
 VECTOR = Attribute(count=3)
+QUATERNION = Attribute(count=4)
+
+LIMITS = ("velocity", "effort", "acceleration", "deceleration", "jerk")
+"""Limits that are not negative."""
 
 ATTRIBUTES: Mapping[str, Mapping[str, Attribute]] = {
     "robot": {"name": NAME, "version": KNOWN},
     "link": {"name": NAME, "type": KNOWN},
     "joint": {"name": NAME, "type": NAME},
     "inertial": {},
-    "origin": {"xyz": VECTOR, "rpy": VECTOR},
+    "origin": {"xyz": VECTOR, "rpy": VECTOR, "quat_xyzw": QUATERNION},
     "mass": {"value": NEEDED},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), NEEDED),
     "parent": {"link": NAME},
     "child": {"link": NAME},
     "axis": {"xyz": Attribute(count=3, required=True)},
-    "limit": {"lower": NUMBER, "upper": NUMBER, "velocity": NEEDED, "effort": NEEDED},
+    "limit": dict.fromkeys((*LIMITS, "lower", "upper"), NUMBER),
     "dynamics": {"damping": NUMBER, "friction": NUMBER},
     "mimic": {"joint": NAME, "multiplier": NUMBER, "offset": NUMBER},
 }
@@ -226,7 +243,9 @@ CHILDREN: Mapping[str, Mapping[str, bool]] = {
 """Child elements that the robot depends on, and whether they are required."""
 
 ELSEWHERE: Mapping[str, frozenset[str]] = {
-    "robot": frozenset({"material", "gazebo", "transmission", "ros2_control", "sensor", "mujoco"}),
+    "robot": frozenset(
+        {"material", "gazebo", "transmission", "ros2_control", "sensor", "mujoco", "loop_joint"}
+    ),
     "link": frozenset({"visual", "collision", "contact", "self_collision_checking"}),
     # A fixed joint may have leftovers of a moving joint
     "joint": frozenset({"safety_controller", "calibration", *OF_MOVING_JOINTS}),
@@ -285,6 +304,8 @@ def _check_element(document: Document, element: Element, ignored: dict[str, list
             raise document.error(element, f"<{element.tag}> has no <{name}>; add it")
     if element.tag == "joint":
         _check_joint(document, element)
+    if element.tag == "origin" and "quat_xyzw" in element.attrib:
+        _check_quaternion(document, element)
 
 
 def _check_attributes(document: Document, element: Element, ignored: dict[str, list[int]]) -> None:
@@ -293,10 +314,6 @@ def _check_attributes(document: Document, element: Element, ignored: dict[str, l
         if name.startswith("{"):  # an extension of another program
             continue
         if name not in attributes:
-            if name == "quat_xyzw":  # URDF 1.1; a rotation cannot be ignored
-                raise document.error(
-                    element, "quat_xyzw is not supported; give the rotation as rpy"
-                )
             ignored.setdefault(f"attribute '{name}' of <{tag}>", []).append(element.sourceline)
         elif attributes[name].count:
             _check_numbers(document, element, name, attributes[name].count)
@@ -348,7 +365,7 @@ def _check_joint(document: Document, element: Element) -> None:
         lower, upper = float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))
         if lower > upper and kind != JointType.CONTINUOUS.value:
             raise document.error(limit, f"lower limit {lower} is above upper {upper}; swap them")
-        _check_not_negative(document, limit, ("velocity", "effort"))
+        _check_not_negative(document, limit, LIMITS)
     elif kind in (JointType.REVOLUTE.value, JointType.PRISMATIC.value):
         raise document.error(
             element,
@@ -357,6 +374,16 @@ def _check_joint(document: Document, element: Element) -> None:
         )
     if dynamics is not None:
         _check_not_negative(document, dynamics, ("damping", "friction"))
+
+
+def _check_quaternion(document: Document, origin: Element) -> None:
+    if "rpy" in origin.attrib:
+        raise document.error(origin, "has both rpy and quat_xyzw; keep one")
+    length = math.hypot(*map(number_from, words_of(origin.get("quat_xyzw"))))
+    if length < 1e-9:
+        raise document.error(origin, 'quat_xyzw is zero; without a rotation it is "0 0 0 1"')
+    if abs(length - 1.0) > 1e-3:  # more than the rounding of an exporter
+        document.warn(origin, f"quat_xyzw has length {length:.6g}; it is normalized")
 
 
 def _check_not_negative(document: Document, element: Element, names: Iterable[str]) -> None:

@@ -8,8 +8,8 @@ Conventions where the format is ambiguous:
 
 - Joints are listed depth first, those of one link in document order.
 - A missing axis is (1, 0, 0) and a missing position limit is 0, as in the specification.
-- Exporters write effort or velocity limits of 0, and position limits of 0 and 0, for
-  "unknown": no limit, with a warning. Position limits of a continuous joint are ignored.
+- Effort or velocity limits that are absent or 0, and position limits of 0 and 0, are unknown: no
+  limit, with a warning. Position limits of a continuous joint are ignored.
 - A right angle printed with eleven decimals or more is exact: see `rotation_from_rpy`.
 - A joint that mimics a mimic joint follows the leader of both.
 """
@@ -40,7 +40,7 @@ from robot_dynamics.robot.urdf.document import (
     child_of,
     open_document,
 )
-from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
+from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rotation_from_rpy
 
 
 def read_urdf(
@@ -73,6 +73,7 @@ def read_urdf(
         if joint.type.free and not free_joints:
             problem = f"is {joint.type.value}, but the base does not move here"
             raise document.error(joint_elements[name], f"{problem}; weld it with type='fixed'")
+    warn_of_loops(document, link_elements)
     root, ordered = _depth_first(links, _with_independent_leaders(joints))
     moved = (links[joint.child] for joint in ordered)
     robot = Robot(document.root.get("name"), (links[root], *moved), tuple(ordered))
@@ -109,7 +110,12 @@ def _link(document: Document, element: Element) -> Link:
 def _pose(origin: Element | None) -> Pose:
     if origin is None:
         return Pose.identity()
-    return Pose(rotation_from_rpy(_vector(origin, "rpy")), _vector(origin, "xyz"))
+    if "quat_xyzw" in origin.attrib:
+        quaternion = _vector(origin, "quat_xyzw")
+        rotation = rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
+    else:
+        rotation = rotation_from_rpy(_vector(origin, "rpy"))
+    return Pose(rotation, _vector(origin, "xyz"))
 
 
 def _vector(element: Element, name: str) -> Array:
@@ -156,12 +162,14 @@ def _limits(document: Document, kind: JointType, limit: Element | None) -> Joint
         return JointLimits()
     known = {name: _number(limit, name) for name in ("velocity", "effort", "lower", "upper")}
     zero = [name for name in ("velocity", "effort") if known[name] == 0.0]
+    given = [_number(limit, name, np.inf) for name in ("acceleration", "deceleration")]
+    known["acceleration"] = min((one for one in given if one), default=np.inf)
     if kind is JointType.CONTINUOUS:
         del known["lower"], known["upper"]
     elif known["lower"] == known["upper"] == 0.0:
         zero += ["lower", "upper"]
     if zero:
-        problem = f"limits {', '.join(zero)} of 0 are taken as unknown, so unlimited; give them"
+        problem = f"limits {', '.join(zero)} are absent or 0, so unlimited; give them"
         document.warn(limit, problem)
     return JointLimits(**{name: value for name, value in known.items() if name not in zero})
 
@@ -263,6 +271,19 @@ def _check_links(
             f"{len(roots)} links have no parent: {_quoted(roots)}; a robot has one root, so "
             "connect the others with joints",
         )
+
+
+def warn_of_loops(document: Document, links: Mapping[str, Element]) -> None:
+    """Name the joints of other programs that close a loop, which URDF cannot hold.
+
+    Gazebo's <joint> in <gazebo> names its links in elements; <loop_joint> is Drake's.
+    """
+    for element in document.root.iter("joint", "{*}loop_joint"):
+        ends = (element.findtext(role, "").strip() for role in ("parent", "child"))
+        if element.tag != "joint" or all(end in links for end in ends):
+            document.warn(
+                element, "closes a loop, which is not modelled; efforts are those of the open chain"
+            )
 
 
 def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:

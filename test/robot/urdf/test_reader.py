@@ -7,11 +7,13 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from oracles import pin_model, relative_error
+from robot_dynamics.errors import UrdfError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.robot.kinematic_tree import JointLimits, JointType, Mimic
 from robot_dynamics.robot.urdf.reader import read_urdf
@@ -25,6 +27,7 @@ BODY = (
     '<inertial><mass value="1"/>'
     '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 )
+ENDS = "<parent>base</parent><child>forearm</child>"
 LIMIT = '<limit lower="-1" upper="1" velocity="1" effort="1"/>'
 
 
@@ -268,6 +271,45 @@ def test_robots_can_be_read_in_several_threads():
     assert found == [("elbow",)] * 8
 
 
+# -- newer versions of the format, and xacro ----------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_rotation_may_be_a_quaternion(seed):
+    turn = Rotation.random(rng=np.random.default_rng(seed))
+    x, y, z, w = turn.as_quat()
+    read = read_urdf(arm(LIMIT + f'<origin quat_xyzw="{x} {y} {z} {w}"/>'))
+    np.testing.assert_allclose(read.joints[0].origin.rotation, turn.as_matrix(), atol=1e-12)
+
+
+def test_limits_of_acceleration_are_the_lesser_of_both_ways():
+    limit = '<limit lower="-1" upper="1" velocity="1" effort="1" {}/>'
+    for given_limits, expected in (
+        ("", np.inf),
+        ('acceleration="2"', 2.0),
+        ('acceleration="2" deceleration="1.5" jerk="9"', 1.5),
+        ('acceleration="0" deceleration="3"', 3.0),
+    ):
+        assert read_urdf(arm(limit.format(given_limits))).limits.acceleration == expected
+
+
+def test_definitions_of_xacro_that_nothing_uses_are_no_obstacle(warnings):
+    name = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+    unused = (
+        f'<xacro:property {name} name="pi" value="${{22/7}}"/>'
+        f'<xacro:macro {name} name="finger" params="side"><link name="${{side}}"/></xacro:macro>'
+    )
+    assert read_urdf(arm(extra=unused)).joint_names == ("elbow",)
+    assert warnings() == []
+
+
+def test_a_file_that_needs_xacro_is_named_in_the_remedy(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(arm('<limit lower="-1" upper="1" velocity="1" effort="${most}"/>'))
+    with pytest.raises(UrdfError, match=r"rename the file to arm\.urdf\.xacro, which is expanded"):
+        read_urdf(path)
+
+
 # -- what is ignored --------------------------------------------------------------------------
 
 
@@ -359,12 +401,28 @@ ODD = {
     ),
     "effort 0": (
         arm('<limit lower="-1" upper="1" velocity="1" effort="0"/>'),
-        ELBOW + "limits effort of 0 are taken as unknown, so unlimited; give them",
+        ELBOW + "limits effort are absent or 0, so unlimited; give them",
+    ),
+    "no limit of velocity and effort": (
+        arm('<limit lower="-1" upper="1"/>'),
+        ELBOW + "limits velocity, effort are absent or 0, so unlimited; give them",
+    ),
+    "quaternion in percent": (
+        arm(LIMIT + '<origin quat_xyzw="0 0 0 100"/>'),
+        ELBOW + "quat_xyzw has length 100; it is normalized",
+    ),
+    "loop that Gazebo closes": (
+        arm(extra=f"<gazebo><joint name='loop' type='revolute'>{ENDS}</joint></gazebo>"),
+        "<robot_description>:5: gazebo: closes a loop, which is not modelled; efforts are those of the open chain",
+    ),
+    "loop of Drake": (
+        arm(extra='<loop_joint name="loop" type="revolute"/>'),
+        "<robot_description>:5: loop_joint 'loop': closes a loop, which is not modelled; efforts "
+        "are those of the open chain",
     ),
     "all limits 0": (
         arm('<limit velocity="0" effort="0"/>'),
-        ELBOW + "limits velocity, effort, lower, upper of 0 are taken as unknown, so unlimited; "
-        "give them",
+        ELBOW + "limits velocity, effort, lower, upper are absent or 0, so unlimited; give them",
     ),
 }
 

@@ -100,9 +100,9 @@ FAULTS = {
         f"{TEXT}:4: joint 'elbow': a prismatic joint needs <limit lower upper velocity effort>; "
         "add it",
     ),
-    "limit without effort": (
-        robot(joint(inside='<limit lower="0" upper="1" velocity="1"/>'), links="ab"),
-        f"{TEXT}:4: joint 'elbow': <limit> has no attribute 'effort'; add it",
+    "negative jerk limit": (
+        robot(joint(inside='<limit lower="0" upper="1" jerk="-1"/>'), links="ab"),
+        f"{TEXT}:4: joint 'elbow': jerk is negative (-1.0); give its magnitude",
     ),
     "lower limit above upper": (
         robot(joint(inside='<limit lower="1" upper="-1" velocity="1" effort="1"/>'), links="ab"),
@@ -158,9 +158,13 @@ FAULTS = {
         robot(joint(inside='<origin xyz="0 \u0663 0"/>' + LIMIT), links="ab"),
         f"{TEXT}:4: joint 'elbow': xyz=\"0 \u0663 0\" of <origin>: '\u0663' is not a finite number",
     ),
-    "rotation as a quaternion": (
-        robot(joint(inside='<origin quat_xyzw="0 0 0 1"/>' + LIMIT), links="ab"),
-        f"{TEXT}:4: joint 'elbow': quat_xyzw is not supported; give the rotation as rpy",
+    "rotation given twice": (
+        robot(joint(inside='<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>' + LIMIT), links="ab"),
+        f"{TEXT}:4: joint 'elbow': has both rpy and quat_xyzw; keep one",
+    ),
+    "quaternion of zeros": (
+        robot(joint(inside='<origin quat_xyzw="0 0 0 0"/>' + LIMIT), links="ab"),
+        f"{TEXT}:4: joint 'elbow': quat_xyzw is zero; without a rotation it is \"0 0 0 1\"",
     ),
     "inertial without mass": (
         robot('<link name="a"><inertial/></link>', links=""),
