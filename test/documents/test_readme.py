@@ -114,7 +114,11 @@ def test_the_python_example_moves_the_robot(tmp_path, domain):
     from robot_dynamics.nodes.runtime.composition import composed
 
     environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_LOG_DIR": str(tmp_path)}
-    with composed("planar_2r", rate=250.0, domain=domain, trajectory_node={"wait": True}) as nodes:
+    # A busy machine delays messages, which would end the motion
+    patient = {"controller_node": {"state_timeout": 5.0, "reference_timeout": 5.0}}
+    patient["simulator_node"] = {"command_timeout": 5.0}
+    wait = {"trajectory_node": {"wait": True}}
+    with composed("planar_2r", rate=250.0, domain=domain, **patient, **wait) as nodes:
         example = [sys.executable, "-c", block("python", "JointTrajectory", LAUNCH)]
         subprocess.run(example, env=environment, check=True, timeout=PATIENCE)
         # Of a robot that started at zero
