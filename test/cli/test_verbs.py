@@ -1,5 +1,6 @@
 """robot-dynamics info, torque and simulate: what they print, and what they say of bad input."""
 
+import json
 import re
 import shlex
 
@@ -62,6 +63,26 @@ def test_info_prints_warnings(capsys):
     _, out, _ = run(capsys, "info", "puma_gupta")
     assert "warnings\n  link 'link_4': inertia breaks the triangle inequality" in out
     assert "warnings" not in run(capsys, "info", "planar_2r")[1]
+
+
+BARE = """<robot name="bare"><link name="base"/><link name="a"/><link name="b"/>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/>
+<limit lower="-2" upper="2" velocity="2" effort="5"/></joint>
+<joint name="j2" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.5 0 0"/>
+<axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="5"/></joint></robot>"""
+
+
+def test_info_of_a_robot_without_inertia_names_its_links_and_leaves_equations_out(capsys, tmp_path):
+    path = tmp_path / "bare.urdf"
+    path.write_text(BARE)
+    status, out, _ = run(capsys, "info", str(path))
+    assert status == 0
+    for part in ("j1", "-2 to 2 rad", "link 'b': a joint moves it, but it has no mass"):
+        assert part in out
+    assert "equations: none" in out
+    status, out, _ = run(capsys, "info", str(path), "--json")
+    assert status == 0
+    assert json.loads(out)["operations"] == {}
 
 
 def test_info_has_the_denavit_hartenberg_table_of_a_chain(capsys):
@@ -231,7 +252,7 @@ def test_info_tells_of_a_robot_that_cannot_move(capsys, tmp_path):
 
 def test_a_missing_inertia_is_one_line(capsys, tmp_path):
     joint = '<joint name="hinge" type="continuous">{links}</joint>'
-    status, _, err = run(capsys, "info", urdf(tmp_path, joint=joint, inertia=""))
+    status, _, err = run(capsys, "simulate", urdf(tmp_path, joint=joint, inertia=""))
     assert status == 1
     assert len(err.splitlines()) == 1
     assert "joint 'hinge': moves no inertia about its axis" in err

@@ -31,12 +31,12 @@ from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
-from robot_dynamics.robot.plausibility import plausibility_warnings
+from robot_dynamics.robot.plausibility import inertialess_joints, plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
 
-COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
+COUNTED: tuple[str, ...] = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 """Kernels whose operations are counted."""
 
 
@@ -55,18 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print joints, chain, warnings and operation counts."""
-    robot = robot_of(arguments, moving=False)
+    robot = robot_of(arguments, moving=False, inertia=False)
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
     hardware = read_hardware(located(arguments.robot))
     driver = recognized(hardware)
     fitting = wirings(robot.joint_names, hardware, driver)
-    say("counting operations")
-    found = [*plausibility_warnings(robot), *overloaded_joints(dynamics)]
+    found, counted = list(plausibility_warnings(robot)), COUNTED
+    if inertialess_joints(robot):
+        counted = ()
+    else:
+        say("counting operations")
+        found += overloaded_joints(dynamics)
     if arguments.json:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
-        counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
+        counts = {name: asdict(dynamics.operation_count(name)) for name in counted}
         wired = {"hardware": hardware, "driver": driver and driver.name, "wirings": fitting}
         print_json({**about(robot), **rows, **wired, "warnings": found, "operations": counts})
         return 0
@@ -91,9 +95,12 @@ def run(arguments: argparse.Namespace) -> int:
         for warning in found:
             console.print(f"  {warning}", soft_wrap=True, highlight=False, markup=False)
         console.print()
+    if not counted:
+        console.print("equations: none, as long as a joint moves no inertia")
+        return 0
     operations = ("multiplications", "additions", "sines, cosines", "divisions")
     table = plain_table(f"equations ({arguments.formulation})", ["kernel"], operations)
-    for name in COUNTED:
+    for name in counted:
         count = dynamics.operation_count(name)
         table.add_row(
             name,

@@ -13,7 +13,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ Element = Any  # lxml's element class is private to it
 
 MAX_BYTES = 16 * 1024 * 1024
 """Largest accepted description: ten times the largest known (meshes are separate files)."""
+
+MOST_NAMES = 6
+"""Number of names in a message."""
 
 TEXT_NAME = "<robot_description>"
 """Name in messages of a description given as text."""
@@ -68,10 +71,27 @@ class Document:
         """Log a problem that is no error, in the format of an error."""
         logger.warning("%s", self._message(element, problem))
 
+    def warn_of(self, elements: Sequence[Element], problem: str) -> None:
+        """Log a problem that several links, or joints, have, in one line."""
+        if len(elements) < 2:
+            for element in elements:
+                self.warn(element, problem)
+            return
+        names = quoted(element.get("name") for element in elements)
+        self.warn(self.root, f"{elements[0].tag}s {names}: each {problem}")
+
     def _message(self, element: Element, problem: str) -> str:
         # Names may contain line breaks; a message is one line
         text = f"{self.name}:{element.sourceline}: {describe(element)}: {problem}"
         return " ".join(text.split())
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return names in quotes, at most `MOST_NAMES` of them."""
+    names = list(names)
+    shown = ", ".join(f"'{name}'" for name in names[:MOST_NAMES])
+    rest = len(names) - MOST_NAMES
+    return shown + (f" and {rest} more" if rest > 0 else "")
 
 
 def describe(element: Element) -> str:

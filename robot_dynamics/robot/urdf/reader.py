@@ -39,6 +39,7 @@ from robot_dynamics.robot.urdf.document import (
     check_elements,
     child_of,
     open_document,
+    quoted,
 )
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rotation_from_rpy
 
@@ -83,10 +84,9 @@ def read_urdf(
     if still and require_inertia:  # before the warnings, whose cause the error names
         way_out = "or read it with require_inertia=False: kinematics needs none"
         raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {way_out}")
-    for name in massless_links(robot):
-        document.warn(link_elements[name], "moves but has no mass; give it an <inertial>")
-    for name in still:
-        document.warn(joint_elements[name], f"{problem}; lock it, or {remedy}")
+    massless = [link_elements[name] for name in massless_links(robot)]
+    document.warn_of(massless, "moves but has no mass; give it an <inertial>")
+    document.warn_of([joint_elements[name] for name in still], f"{problem}; lock it, or {remedy}")
     return robot
 
 
@@ -261,14 +261,14 @@ def _check_links(
         names = _first_first([carried_by[link] for link in reversed(loop)], joints)
         raise document.error(
             joints[names[0]],
-            f"joints {_quoted(names)} form a loop; a robot is a tree, cut one of them (a "
+            f"joints {quoted(names)} form a loop; a robot is a tree, cut one of them (a "
             "parallelogram can be written with mimic joints: docs/moving-bases.md)",
         )
     roots = [name for name in links if name not in parent_of]
     if len(roots) > 1:
         raise document.error(
             links[roots[1]],
-            f"{len(roots)} links have no parent: {_quoted(roots)}; a robot has one root, so "
+            f"{len(roots)} links have no parent: {quoted(roots)}; a robot has one root, so "
             "connect the others with joints",
         )
 
@@ -312,7 +312,7 @@ def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:
         names = _first_first(loop, joints)
         raise document.error(
             joints[names[0]].find("mimic"),
-            f"joints {_quoted(names)} mimic each other in a loop; let one of them lead",
+            f"joints {quoted(names)} mimic each other in a loop; let one of them lead",
         )
 
 
@@ -342,9 +342,3 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     close = nearest(name, known)
     hint = f"did you mean '{close}'?" if close else "define it, or correct the name"
     return f"{kind} '{name}' does not exist; {hint}"
-
-
-def _quoted(names: Iterable[str]) -> str:
-    names, most = list(names), 6
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

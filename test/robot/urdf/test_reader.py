@@ -413,7 +413,8 @@ ODD = {
     ),
     "loop that Gazebo closes": (
         arm(extra=f"<gazebo><joint name='loop' type='revolute'>{ENDS}</joint></gazebo>"),
-        "<robot_description>:5: gazebo: closes a loop, which is not modelled; efforts are those of the open chain",
+        "<robot_description>:5: gazebo: closes a loop, which is not modelled; efforts are those of "
+        "the open chain",
     ),
     "loop of Drake": (
         arm(extra='<loop_joint name="loop" type="revolute"/>'),
