@@ -142,6 +142,9 @@ class CsvTable(NamedTuple):
     rows: list[CsvRow]
 
 
+_DECIMAL_COMMA = re.compile(r"\A(\s*[+-]?\d*),(\d*(?:[eE][+-]?\d+)?\s*)\Z")
+
+
 def read_csv(
     path: str | os.PathLike[str],
     failure: Failure,
@@ -152,7 +155,8 @@ def read_csv(
 ) -> CsvTable:
     """Read a CSV file, plain or gzipped (.gz), of cells between commas.
 
-    Without a comma in its first line, semicolons, tabs or blanks separate the cells.
+    Without a comma in its first line, semicolons, tabs or blanks separate the cells, and numbers
+    may have a decimal comma.
 
     Args:
         path: The file.
@@ -180,6 +184,10 @@ def read_csv(
         raise failure(
             f"{path}: line {reader.line_num}: cannot be read ({error}); give {remedy}"
         ) from None
+    if between != ",":
+        rows = [
+            (line, [_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in cells]) for line, cells in rows
+        ]
     if header is None:
         header = [cell.strip() for cell in rows.pop(0)[1]] if rows else []
     if drop_cut_row and len(rows) > 1 and len(rows[-1][1]) != len(header):

@@ -114,7 +114,8 @@ def _of_times(recording: Recording) -> Iterator[QualityWarning]:
     if len(found):
         yield QualityWarning(
             f"{source}: {len(found)} gaps, the longest of {step[found].max():.3g} s at "
-            f"{recording.time[found[np.argmax(step[found])]]:.6g} s; each part is filtered alone"
+            f"{recording.time[found[np.argmax(step[found])]] - recording.time[0]:.6g} s; each part "
+            "is filtered alone"
         )
 
 

@@ -24,8 +24,8 @@ LARGEST = 1e12
 LEAST_STEP_S = 1e-15
 """Least time between two points, s; below, slopes overflow."""
 
-END_VELOCITY_TOLERANCE = 1e-5
-"""Speed below which a motion counts as ending at rest, rad/s or m/s."""
+END_VELOCITY_TOLERANCE = 1e-3
+"""Speed up to which a motion counts as ending at rest, rad/s or m/s: planners print round-off."""
 
 
 class Point(NamedTuple):
@@ -212,7 +212,7 @@ def read_points(
     for k, point in enumerate(points):
         _check_lengths(k, point, n)
     if not allow_end_velocity:
-        _check_end_velocity(names, len(points) - 1, points[-1].velocities)
+        points = [*points[:-1], _at_rest(names, len(points) - 1, points[-1])]
     times = np.array([point.time for point in points], dtype=np.float64)
     _check_times(times)
     return Waypoints(
@@ -290,13 +290,16 @@ def _check_times(times: Array) -> None:
             )
 
 
-def _check_end_velocity(names: Sequence[str], last: int, velocities: Sequence[float]) -> None:
-    for name, velocity in zip(names, velocities, strict=False):  # there may be none
+def _at_rest(names: Sequence[str], last: int, point: Point) -> Point:
+    """Return the last point without velocity; refuse one that moves."""
+    for name, velocity in zip(names, point.velocities, strict=False):  # there may be none
         if abs(velocity) > END_VELOCITY_TOLERANCE:
             raise TrajectoryError(
                 f"trajectory point {last}: joint '{name}' still moves at {velocity:g} at the end; "
                 "end at rest, or set allow_nonzero_velocity_at_trajectory_end"
             )
+    rest = [0.0 if abs(v) <= END_VELOCITY_TOLERANCE else v for v in point.velocities]
+    return point._replace(velocities=rest)  # what is no number is refused later
 
 
 def _list(names: Sequence[str]) -> str:

@@ -245,3 +245,12 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path):
     assert refused.value.filename == str(place)
     assert [p.name for p in tmp_path.iterdir()] == ["table"]
     assert place.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("between", [";", "\t", " "])
+def test_numbers_between_other_marks_than_commas_may_have_decimal_commas(tmp_path, between):
+    path = tmp_path / "table.csv"
+    rows = (("time", "q.a"), ("0,5", "-1,25e-3"), ("1", "2.5"))
+    path.write_text("".join(between.join(row) + "\n" for row in rows))
+    found = [row.cells for row in read_csv(path, RecordingError).rows]
+    assert [[float(cell) for cell in cells] for cells in found] == [[0.5, -1.25e-3], [1.0, 2.5]]

@@ -142,6 +142,12 @@ def test_a_faulty_motion_is_refused_in_one_line(case):
     assert str(refusal.value) == message
 
 
+@given(st.floats(-1e-3, 1e-3))
+def test_a_motion_that_ends_with_the_round_off_of_a_planner_ends_at_rest(left):
+    given_points = points(0.0, 1.0, velocities=[0.0, left, 0.0])
+    assert not read_points(ROBOT, given_points, ROBOT).velocities[-1].any()
+
+
 def test_the_first_fault_in_the_order_of_joint_trajectory_controller_is_named():
     faulty = [Point(0.0, [0.0] * 2, [1.0] * 2), Point(0.0, [NAN] * 2, [1.0] * 2)]
     with pytest.raises(TrajectoryError, match="no joint 'knee'"):
