@@ -251,6 +251,7 @@ class Controller:
                 run.go_on_from(self._run)
             self._run, step = run, kernels.step
             self._arrived = step.arrived.views(run.arrived)
+            self._events = run.arrived[: len(EVENTS)]
             self._set = step.settings.views(run.settings)
             self._views = tuple(step.state.views(state) for state in run.states)
             if self.task is not None:
@@ -598,14 +599,15 @@ class Controller:
         Args:
             now: Present time, s.
         """
-        arrived, run = self._arrived, self._run
+        run, events = self._run, self._events
         if self._came == -np.inf or run is None:
             return None
-        arrived["now"][0] = now
-        events = run.arrived[: len(EVENTS)]
-        taken = events.copy()
+        self._arrived["now"][0] = now
+        taken = events.tolist()
         run.advance()
-        events -= taken  # another thread may have set one meanwhile
+        for i, event in enumerate(taken):
+            if event:  # another thread may have set another one meanwhile
+                events[i] = 0.0
         state = self._views[run.turn]
         if not state["commands"][0]:
             return None

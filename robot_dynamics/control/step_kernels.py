@@ -1,14 +1,15 @@
-"""Kernels of the step: its stages traced and compiled, and the driver that calls them in order."""
+"""Kernels of the step: its stages traced and compiled, and a step that runs them in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from robot_dynamics.compiler.graph.optimize import join_numbers, optimize
 from robot_dynamics.compiler.graph.trace import Program, trace
-from robot_dynamics.compiler.kernel import Kernel, compile_program
+from robot_dynamics.compiler.native.native_kernel import NativeKernel, compile_native
+from robot_dynamics.compiler.native.sequence import Call, KernelSequence
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.laws import LAWS
 from robot_dynamics.control.step import Stage, Step
@@ -75,7 +76,7 @@ def key_of(step: Step, robot: str) -> str:
     return key if end is None else f"{key}/{end.frame}/{step.projector}"
 
 
-def stage_kernel(step: Step, stage: Stage, robot: str) -> Kernel:
+def stage_kernel(step: Step, stage: Stage, robot: str) -> NativeKernel:
     """Compile a stage.
 
     Args:
@@ -86,7 +87,7 @@ def stage_kernel(step: Step, stage: Stage, robot: str) -> Kernel:
     key = f"step/{stage.name}/{shape_of(step)}"
     if stage.of_robot:
         key = f"{key_of(step, robot)}/{stage.name}"
-    return compile_program(lambda: stage_program(step, stage), key=key)
+    return compile_native(lambda: stage_program(step, stage), key=key)
 
 
 class StepKernels:
@@ -99,16 +100,16 @@ class StepKernels:
 
     def __init__(self, step: Step, robot: str) -> None:
         self.step, self.robot = step, robot
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[str, NativeKernel] = {}
         self.stages = [(stage, block) for stage, block in parts_of(step, step.stages)]
 
-    def kernel(self, stage: Stage) -> Kernel:
+    def kernel(self, stage: Stage) -> NativeKernel:
         """Return the kernel of a stage, compiled when it is first needed."""
         if stage.name not in self._kernels:
             self._kernels[stage.name] = stage_kernel(self.step, stage, self.robot)
         return self._kernels[stage.name]
 
-    def law(self, number: int) -> Kernel:
+    def law(self, number: int) -> NativeKernel:
         """Return the kernel of a law by its number."""
         return self.kernel(laws_of(self.step)[number])
 
@@ -146,9 +147,9 @@ class Run:
         self.arrived, self.settings = step.arrived.initial(), step.settings.initial()
         self.states = step.state.initial(), step.state.initial()
         self.turn = 0
-        self._law = step.state.slices["law"].start
-        self._plans = tuple(self._plan(before, after) for before, after in
-                            (self.states, self.states[::-1]))  # fmt: skip
+        self._sequences = tuple(
+            self._sequence(before, after) for before, after in (self.states, self.states[::-1])
+        )
 
     @property
     def state(self) -> Array:
@@ -167,23 +168,27 @@ class Run:
             other.settings,
         )
 
-    def _plan(self, before: Array, after: Array) -> list[tuple[Any, ...]]:
-        step, plan = self.kernels.step, []
+    def _sequence(self, before: Array, after: Array) -> KernelSequence:
+        step, calls = self.kernels.step, []
+        inputs = before, after, self.arrived, self.settings
         for stage, block in self.kernels.stages:
-            call: Callable[..., Any] | None = None
-            if stage.name != "law":
-                call = self.kernels.kernel(stage)
+            kernels: list[NativeKernel | None] = [None] * len(LAWS)
+            choice: Array | None = after[step.state.slices["law"]]
             flag: Array | None = None
+            if stage.name != "law":
+                kernels, choice = [self.kernels.kernel(stage)], None
             if stage.when:
-                vector = after if stage.when in step.state.slices else self.settings
-                layout = step.state if stage.when in step.state.slices else step.settings
+                of_state = stage.when in step.state.slices
+                layout, vector = (step.state, after) if of_state else (step.settings, self.settings)
                 flag = vector[layout.slices[stage.when]]
-            plan.append((call, flag, after[block], before[block]))
-        return plan
+            calls.append(Call(kernels, choice, flag, inputs, after[block], before[block]))
+        return KernelSequence(calls, self.kernels.law)
 
     def advance(self) -> Array:
         """Evaluate one step, and return the new state."""
-        return self._evaluate(self._plans[self.turn])
+        self._sequences[self.turn]()
+        self.turn = 1 - self.turn
+        return self.states[self.turn]
 
     def copy_on(self) -> None:
         """Copy the present state to the next one, of which `evaluate` evaluates some stages."""
@@ -192,17 +197,7 @@ class Run:
     def evaluate(self, stages: Sequence[str]) -> Array:
         """Evaluate some stages alone."""
         names = [stage.name for stage, _ in self.kernels.stages]
-        return self._evaluate([self._plans[self.turn][names.index(name)] for name in stages])
-
-    def _evaluate(self, plan: Sequence[tuple[Any, ...]]) -> Array:
-        before, after = self.states[self.turn], self.states[1 - self.turn]
-        arrived, settings = self.arrived, self.settings
-        for call, flag, block, last in plan:
-            if flag is None or flag.item() > 0.5:
-                if call is None:
-                    call = self.kernels.law(int(after.item(self._law)))  # noqa: PLW2901
-                call(before, after, arrived, settings, out=block)
-            else:
-                block[:] = last
+        for name in stages:
+            self._sequences[self.turn].run(names.index(name), 1)
         self.turn = 1 - self.turn
-        return after
+        return self.states[self.turn]

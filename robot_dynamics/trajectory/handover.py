@@ -9,11 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
+from typing import NamedTuple
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.follower import Follower
+from robot_dynamics.trajectory.motion_limits import Effort, check_finite, plan_within_limits
 from robot_dynamics.trajectory.trajectory import Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
@@ -64,6 +68,46 @@ class PlannedMotion:
         return min(end, max(self.start + self.waypoints.duration, self.settled))
 
 
+class Rules(NamedTuple):
+    """Limits of a motion, and its time ahead.
+
+    Args:
+        limits: One of `motion_limits.LIMITS`.
+        robot: Robot with the limits.
+        effort: Returns the efforts, shape (N, n), of a state of shape (N, n).
+        lead: Least time from planning to the beginning, s.
+    """
+
+    limits: str
+    robot: Robot
+    effort: Effort
+    lead: float = 0.0
+
+
+def plan_motion(
+    follower: Follower, waypoints: Waypoints, begin: float, stamp: float, rules: Rules
+) -> PlannedMotion:
+    """Plan the transition from what is followed to waypoints, without following it.
+
+    Args:
+        follower: Follower of the motion.
+        waypoints: The requested motion.
+        begin: Time at which it takes over, s.
+        stamp: Time zero of the waypoints, s; zero for `begin`.
+        rules: Limits of the motion.
+
+    Raises:
+        TrajectoryError: If it is refused.
+    """
+    base, start = follower.trajectory, stamp or begin
+    join = partial(follower.plan, now=begin, stamp=stamp)
+    found = plan_within_limits(rules.limits, waypoints, join, rules.robot, rules.effort)
+    trajectory, fitting, remark = found
+    check_finite(trajectory, rules.effort)
+    settled = max(start, begin) + follower.blend
+    return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
+
+
 class Handover:
     """At most one planned motion and one stop request for the follower.
 
@@ -86,33 +130,35 @@ class Handover:
         self._taken.clear()
         self._motion = motion
 
-    def submit(
+    def planned(
         self,
-        plan: Callable[[float], PlannedMotion],
         follower: Follower,
         clock: MotionClock,
         now: Callable[[], float],
-        *,
-        lead: float = 0.0,
+        waypoints: Waypoints,
+        stamp_ns: int,
+        rules: Rules,
         going: Callable[[], bool] = lambda: True,
-        accepted: Callable[[], object] = lambda: None,
     ) -> PlannedMotion:
-        """Plan a motion, repeatedly until it is ready before it begins, and offer it.
+        """Plan a motion to be offered; repeat it until it is ready before it begins.
+
+        It is planned again if planning took too long, or if meanwhile the present motion was
+        stopped or the clock jumped.
 
         Args:
-            plan: Plans a motion that begins at a given time. It is called again if planning took
-                too long, or if meanwhile the present motion was stopped or the clock jumped.
             follower: Follower of the motion.
             clock: Clock of the follower.
             now: Present time of that clock, s.
-            lead: Initial time between now and the beginning, s.
+            waypoints: The requested motion.
+            stamp_ns: Its time zero on the source clock, ns; zero means now.
+            rules: Limits of the motion, and its time ahead.
             going: Whether to continue; False on shutdown.
-            accepted: Called before the motion is offered.
 
         Raises:
-            TrajectoryError: If the previous motion is not taken over, or on shutdown.
+            TrajectoryError: If it is refused, if the previous motion is not taken over, or on
+                shutdown.
         """
-        end = monotonic() + STOP_TIMEOUT_S
+        lead, end = rules.lead, monotonic() + STOP_TIMEOUT_S
         while going():
             if self.pending:  # it begins soon; plan from there
                 self.wait(0.1)
@@ -123,13 +169,13 @@ class Handover:
                     )
                 continue
             epoch, begin = clock.epoch, now() + lead
-            motion = plan(begin)
+            # A stamp of exactly zero means now
+            stamp = (clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
+            motion = plan_motion(follower, waypoints, begin, stamp, rules)
             late = now() - begin
             if late > 0.0:
                 lead += 2.0 * late
             elif follower.trajectory is motion.base and clock.epoch == epoch:
-                accepted()
-                self.offer(motion)
                 return motion
         raise TrajectoryError("trajectory: the node is shutting down")
 
@@ -145,7 +191,7 @@ class Handover:
     def wait_for_rest(
         self, follower: Follower, now: Callable[[], float], going: Callable[[], bool]
     ) -> None:
-        """Wait until the follower has stopped, for `STOP_TIMEOUT_S` at most; see `submit`."""
+        """Wait until the follower has stopped, for `STOP_TIMEOUT_S` at most; see `planned`."""
         end = monotonic() + STOP_TIMEOUT_S
         while going() and monotonic() < end and (self.pending or follower.moving(now())):
             self.wait(0.02)

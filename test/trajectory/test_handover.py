@@ -7,7 +7,7 @@ import pytest
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.trajectory import Follower, Waypoints
-from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
+from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion, Rules
 
 NAMES = ("a", "b")
 SECOND = 10**9
@@ -98,44 +98,43 @@ def test_a_motion_of_some_joints_ends_with_them_though_others_go_on(follower):
     assert planned(Follower(NAMES, np.zeros(2)), begin=1.0).end == pytest.approx(3.0)
 
 
+def plan_with(follower, effort, *, now=lambda: 0.0, **options):
+    """Plan a motion of the arm, whose efforts are computed in planning."""
+    waypoints = Waypoints(NAMES, [2.0], [[1.0, 0.5]])
+    rules = Rules("ignore", None, effort)
+    return Handover().planned(follower, MotionClock(0, 0.0), now, waypoints, 0, rules, **options)
+
+
 def test_planning_that_takes_too_long_is_done_again_from_further_ahead(follower):
-    handover, clock, begins, time = Handover(), MotionClock(0, 0.0), [], [0.0]
+    time, begins = [0.0], []
 
-    def plan(begin):
-        begins.append(begin)
+    def effort(state):
+        begins.append(time[0])
         time[0] += 0.05
-        return planned(follower, begin)
+        return np.zeros_like(state.q)
 
-    motion = handover.submit(plan, follower, clock, lambda: time[0])
+    motion = plan_with(follower, effort, now=lambda: time[0])
     assert len(begins) == 2
-    assert motion.begin == begins[-1] >= time[0]
-    assert handover.pending
+    assert motion.begin >= time[0] > motion.begin - 0.1
 
 
 def test_a_motion_is_planned_again_if_what_it_joins_was_stopped_meanwhile(follower):
-    handover, ended = Handover(), []
+    efforts = []
 
-    def plan(begin):
-        motion = planned(follower, begin)
-        if not ended:
+    def effort(state):
+        if not efforts:
             follower.hold([0.2, 0.2])
-        ended.append(True)
-        return motion
+        efforts.append(np.zeros_like(state.q))
+        return efforts[-1]
 
-    motion = handover.submit(plan, follower, MotionClock(0, 0.0), lambda: 0.0)
+    motion = plan_with(follower, effort)
     assert motion.base is follower.trajectory
-    assert len(ended) == 2
+    assert len(efforts) == 2
 
 
 def test_nothing_is_planned_for_a_node_that_ends(follower):
     with pytest.raises(TrajectoryError, match="shutting down"):
-        Handover().submit(
-            lambda begin: planned(follower, begin),
-            follower,
-            MotionClock(0, 0.0),
-            lambda: 0.0,
-            going=lambda: False,
-        )
+        plan_with(follower, None, going=lambda: False)
 
 
 def test_a_clock_goes_on_as_the_other_does_and_back():

@@ -166,6 +166,14 @@ class NativeKernel(Kernel):
         )
         return entry
 
+    @property
+    def address(self) -> int:
+        """Return the address of the code for one sample of doubles, valid while this lives.
+
+        It takes the addresses of inputs and outputs as 64-bit integers.
+        """
+        return self._code.address("single")
+
     def addresses(self, scalar: str) -> tuple[int, int, int]:
         """Return the addresses of `single` and `batch`, and the states of a block of the latter."""
         code = self._code if scalar == "double" else self._builder.single(scalar)[1]

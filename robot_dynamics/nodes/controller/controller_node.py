@@ -335,8 +335,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
         command = self._command(now)
-        status = self.controller.status
         if command is None:
+            status = self.controller.status
             if status is not self.report.status:
                 self.report.log(status)
             self.report.remind(now)
@@ -344,8 +344,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.command.publish(self._message(command))
         self.saturated += command.cut
         self.cycles += 1
-        report = self.report
-        controller = self.controller
+        report, controller, status = self.report, self.controller, command.status
         if (
             status is not report.status
             or controller.braked_by != report.braked_by
@@ -422,7 +421,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 came = self.now()
                 stamp = self._stamped = self._stamps.usable(states.stamp) / NS_PER_S
                 # Simulated time passes in steps: it does not tell how late a state is
-                delay = self._age_on_arrival(stamp, came) if stamp and not self.simulated else 0.0
+                known = stamp and not self.simulated
+                delay = self.nanoseconds / NS_PER_S - stamp if known else 0.0
                 self.controller.set_state(
                     self._measured, came, finite=True, at=stamp or came, delay=delay
                 )

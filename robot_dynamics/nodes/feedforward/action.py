@@ -9,23 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from trajectory_msgs.msg import JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import one_line
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot.kinematic_tree import Joint
-from robot_dynamics.trajectory.goal import Goal, Moment, Tolerance, Tolerances, Verdict
-
-if TYPE_CHECKING:
-    from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
+from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
 
 ACTION_NAME = "~/follow_joint_trajectory"
 
@@ -113,20 +112,42 @@ class DefaultTolerances:
         )
 
 
+class Motions(NamedTuple):
+    """The motions of a node.
+
+    Args:
+        goals: Its goals.
+        execute: Follows a trajectory with tolerances, and returns the goal.
+        stop: Comes to rest.
+        stamp: Returns a time of the motions, s, as a stamp.
+    """
+
+    goals: Goals
+    execute: Callable[[JointTrajectory, Tolerances], Goal]
+    stop: Callable[[], None]
+    stamp: Callable[[float], Time]
+
+
 class GoalServer:
     """Serves the goals of a node, one at a time; a new goal replaces the active one.
 
     Args:
-        node: The node, which executes the goals.
+        node: The node.
+        motions: Its motions.
         action: The type FollowJointTrajectory.
         tolerances: Tolerances of goals without their own.
         rate: Rate of feedback and of checking for the end of a goal, Hz.
     """
 
     def __init__(
-        self, node: FeedforwardNode, action: Any, tolerances: DefaultTolerances, rate: float
+        self,
+        node: RobotNode[Any],
+        motions: Motions,
+        action: Any,
+        tolerances: DefaultTolerances,
+        rate: float,
     ) -> None:
-        self._node = node
+        self._node, self._motions = node, motions
         self._action = action
         self._tolerances = tolerances
         self._server = ResultServer(
@@ -143,7 +164,7 @@ class GoalServer:
 
     def end(self, reason: str) -> None:
         """Abort the active goal, if any, and report it to its client."""
-        self._node.goals.end(Verdict.INVALID_GOAL, reason)
+        self._motions.goals.end(Verdict.INVALID_GOAL, reason)
         self.report()
         self._server.wait_until_sent()
 
@@ -161,12 +182,12 @@ class GoalServer:
                     "trajectory: multi_dof_trajectory is not followed; give the joints in "
                     "trajectory"
                 )
-            goal = self._node.execute(request.trajectory, self._tolerances_of(request))
+            goal = self._motions.execute(request.trajectory, self._tolerances_of(request))
         except RobotDynamicsError as error:
             # The response to a client has no field for a reason
             self._node.throttled_log.warn("follow_joint_trajectory", f"goal rejected: {error}")
             return GoalResponse.REJECT
-        before = self._node.goals.accept(goal)
+        before = self._motions.goals.accept(goal)
         if before is not None:
             self._send_result(before)
         return GoalResponse.ACCEPT
@@ -177,11 +198,11 @@ class GoalServer:
             for given in (request.path_tolerance, request.goal_tolerance)
         )
         time = nanoseconds(request.goal_time_tolerance) / NS_PER_S
-        names = self._node.goals.joint_names
+        names = self._motions.goals.joint_names
         return self._tolerances.now().with_goal(names, path, goal, time)
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
-        goal = self._node.goals.active
+        goal = self._motions.goals.active
         if goal is not None:  # always true: nothing runs between acceptance and this call
             goal.client = handle
             handle.execute()
@@ -190,19 +211,19 @@ class GoalServer:
             )
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        goals = self._node.goals
+        goals = self._motions.goals
         if goals.active is None or goals.active.client != handle:
             return CancelResponse.REJECT
         if not goals.end(Verdict.CANCELED, "cancelled by its client; the arm comes to rest"):
             return CancelResponse.REJECT  # it has ended; its result follows
-        self._node.stop()
+        self._motions.stop()
         return CancelResponse.ACCEPT
 
     # -- responses to clients -----------------------------------------------------------------
 
     def report(self) -> None:
         """Send feedback, or the result once the goal has ended."""
-        goals = self._node.goals
+        goals = self._motions.goals
         ended, active = goals.collect(), goals.active
         if ended is not None:
             self._send_result(ended)
@@ -210,7 +231,7 @@ class GoalServer:
             return
         if active.client is None:  # the response could not be sent
             goals.end(Verdict.INVALID_GOAL, "its client has gone")
-            self._node.stop()
+            self._motions.stop()
         elif active.moment is not None:
             active.client.publish_feedback(self._feedback(active, active.moment))
 
@@ -236,8 +257,8 @@ class GoalServer:
     def _feedback(self, goal: Goal, moment: Moment) -> Any:
         time = moment.now - goal.start
         feedback = self._action.Feedback()
-        feedback.header.stamp = self._node.stamp(moment.now)
-        feedback.joint_names = list(self._node.goals.joint_names)
+        feedback.header.stamp = self._motions.stamp(moment.now)
+        feedback.joint_names = list(self._motions.goals.joint_names)
         feedback.desired = _point(time, *moment.desired, effort=moment.effort)
         feedback.actual = _point(time, moment.position, moment.velocity)
         feedback.error = _point(time, moment.position_error, moment.velocity_error)
@@ -247,14 +268,14 @@ class GoalServer:
 
 
 def serve_goals(
-    node: FeedforwardNode, tolerances: DefaultTolerances, rate: float
+    node: RobotNode[Any], motions: Motions, tolerances: DefaultTolerances, rate: float
 ) -> GoalServer | None:
     """Return the server of a node's goals, or None if control_msgs is missing or unusable."""
     without = "no action follow_joint_trajectory: control_msgs"
     try:
         from control_msgs.action import FollowJointTrajectory  # noqa: PLC0415
 
-        return GoalServer(node, FollowJointTrajectory, tolerances, rate)
+        return GoalServer(node, motions, FollowJointTrajectory, tolerances, rate)
     except Exception as error:  # of its Python modules, its libraries, or rclpy
         if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("control_msgs"):
             node.get_logger().debug(f"{without} is not installed")

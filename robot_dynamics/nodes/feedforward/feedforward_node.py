@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -27,7 +26,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.feedforward.action import DefaultTolerances, Motions, serve_goals
 from robot_dynamics.nodes.feedforward.believed_states import BelievedStates
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, WrenchInput
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
@@ -48,10 +47,10 @@ from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
+from robot_dynamics.trajectory import Follower, State, Trajectory
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
-from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
-from robot_dynamics.trajectory.motion_limits import check_finite, check_start, plan_within_limits
+from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion, Rules
+from robot_dynamics.trajectory.motion_limits import check_start
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs the missing ones, s."""
@@ -108,7 +107,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         ModelAnnouncement(self, self.arm)
         self._wrench = WrenchInput(self, self.arm, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
-        self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
+        motions = Motions(self.goals, self.execute, self.stop, self.stamp)
+        self._server = serve_goals(self, motions, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
             f"feedforward of robot '{robot.name}': {', '.join(self.robot.joint_names)}; "
             f"{self.parameters.formulation} at {self.parameters.rate:g} Hz, gravity "
@@ -400,40 +400,24 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             now = self.get_clock().now().nanoseconds
             check_start(stamp / NS_PER_S, waypoints.duration, now / NS_PER_S)
         self._reference_refusals.check()
-        motion = self._plan(follower, waypoints, stamp, source)
-        self._with_effort.send(motion.trajectory, self.stamp(motion.begin) if stamp else None)
-        return motion
-
-    def _plan(
-        self, follower: Follower, waypoints: Waypoints, stamp_ns: int, source: str
-    ) -> PlannedMotion:
-        """Have the loop follow waypoints from a time shortly ahead, without a jump."""
-
-        def plan(begin: float) -> PlannedMotion:
-            # A stamp of exactly zero means now
-            stamp = (self._motion_clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
-            base, start = follower.trajectory, stamp or begin
-            join = partial(follower.plan, now=begin, stamp=stamp)
-            limits, efforts_of = self.parameters.limits, self._desired.efforts_of
-            trajectory, fitting, remark = plan_within_limits(
-                limits, waypoints, join, self.robot, efforts_of
-            )
-            check_finite(trajectory, efforts_of)
-            settled = max(start, begin) + follower.blend
-            return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
-
-        motion = self._handover.submit(
-            plan,
-            follower,
-            self._motion_clock,
-            self._now,
+        rules = Rules(
+            self.parameters.limits,
+            self.robot,
+            self._desired.efforts_of,
             lead=self.parameters.preparation,
-            going=lambda: self.active and self.context.ok(),
-            accepted=lambda: self.goals.end(Verdict.INVALID_GOAL, f"{source} has taken its place"),
+        )
+        motion = self._handover.planned(
+            follower, self._motion_clock, self._now, waypoints, stamp, rules, self._works
         )
         if motion.remark:
             self.get_logger().warning(motion.remark, throttle_duration_sec=1.0)
+        self.goals.end(Verdict.INVALID_GOAL, f"{source} has taken its place")
+        self._handover.offer(motion)  # `tick` takes it over when it begins
+        self._with_effort.send(motion.trajectory, self.stamp(motion.begin) if stamp else None)
         return motion
+
+    def _works(self) -> bool:
+        return bool(self.active and self.context.ok())
 
     # -- time -------------------------------------------------------------------------------
 

@@ -132,6 +132,7 @@ class JointReader:
         sender = self._last
         if names is not sender.names:  # usually they are, and comparing takes time
             sender = self._last = self._senders.get(names) or self._sender_of(names)
+            sender.names = names
         source, target = sender.source, sender.target
         if not sender.ours:
             if ordinary is not None:

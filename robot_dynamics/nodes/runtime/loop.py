@@ -59,7 +59,8 @@ class Task:
         self.name = name
         self._failed = failed
         self.tick = tick
-        self.inputs = tuple(inputs)
+        self.inputs = tuple(x for x in inputs if not x.patient)
+        self.patient = tuple(x for x in inputs if x.patient)
         self.trigger = trigger
         self.period = round(1.0 / (rate * S_PER_NS))
         self._least = round(EARLIEST_PERIODS * self.period)
@@ -147,6 +148,8 @@ class Task:
             if self._failed is None:
                 raise
             self._failed(error)
+        for subscriber in self.patient:
+            subscriber.take()
 
 
 class Loop:
@@ -197,7 +200,8 @@ class Loop:
             name: Name of the task in reports.
             rate: Rate, Hz.
             tick: Function to call.
-            inputs: Subscribers to take from before every tick.
+            inputs: Subscribers to take from before every tick; after it, if their messages are
+                patient.
             trigger: Subscriber whose messages trigger the task as they arrive, but not much more
                 often than `rate`. Without messages the task runs every two periods.
             failed: Called with the error of a tick, after which the task goes on; by default an
@@ -288,7 +292,7 @@ class Loop:
     def _waiter(self, tasks: Sequence[Task], stack: ExitStack) -> Callable[[int], None]:
         """Return a function that waits for a time or a triggering message."""
         triggers = [task.trigger.handle for task in tasks if task.trigger is not None]
-        inputs = [subscriber.handle for task in tasks for subscriber in task.inputs]
+        inputs = [x.handle for task in tasks for x in (*task.inputs, *task.patient)]
         for handle in {*triggers, *inputs}:
             stack.enter_context(handle)
         context, wake = self._context.handle, self._wake.handle

@@ -13,6 +13,9 @@ from rclpy.subscription import Subscription
 from robot_dynamics.nodes.ros.cdr import WRITERS
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Input
 
+COUNT_PERIOD_NS = 20_000_000
+"""Period of counting the subscriptions to a topic, ns: a count takes as long as a message."""
+
 
 class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
     """Callback group of subscriptions that a loop reads; executors ignore them."""
@@ -31,6 +34,9 @@ class LoopSubscriber:
         refused: Called with the error when `read` or the callback refuses a message.
         counts: Counter of the messages; in the callback its time is that of the message.
         period: Shortest time between two takes, s, for rare or patient messages.
+
+    Attributes:
+        patient: Whether messages may wait, as those that are taken with a period.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class LoopSubscriber:
         self._callback, self._read, self._refused = subscription.callback, read, refused
         self.counts = counts
         self._turns = range(subscription.qos_profile.depth)
+        self.patient = period > 0.0
         self._period, self._due = round(period / S_PER_NS), 0
 
     def take(self) -> int | None:
@@ -95,11 +102,16 @@ class LoopPublisher:
         self.publisher, self.topic = publisher, publisher.topic_name
         self._handle = publisher.handle
         self._write = WRITERS[publisher.msg_type]()
+        self._count, self._count_due = 0, 0
 
     @property
     def subscriber_count(self) -> int:
-        """Subscriptions to the topic."""
-        return int(self._handle.get_subscription_count())
+        """Subscriptions to the topic, counted every `COUNT_PERIOD_NS`."""
+        now = monotonic_ns()
+        if now >= self._count_due:
+            self._count_due = now + COUNT_PERIOD_NS
+            self._count = int(self._handle.get_subscription_count())
+        return self._count
 
     def publish(self, values: Any) -> None:
         """Publish values if there are subscriptions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any, ClassVar, Generic, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -130,10 +130,11 @@ class RobotNode(ManagedNode, Generic[P]):
         self.robot: Robot
         self.loop: Loop
         self.task = self.get_fully_qualified_name().lstrip("/")
-        self._time_of_clock = self.get_clock().handle.get_now
-        self.simulated = None
+        self.simulated, self._nanoseconds = None, time_ns  # faster than the clock of the node
         if self.get_parameter("use_sim_time").value:
-            self.simulated = SimulatedTime(lambda: self.nanoseconds)
+            clock = self.get_clock().handle.get_now
+            self._nanoseconds = lambda: int(clock().nanoseconds)
+            self.simulated = SimulatedTime(self._nanoseconds)
         self.now: Callable[[], float] = self.simulated or monotonic
         self._fast = LoopCallbackGroup()
         self._description = RobotDescription(
@@ -151,7 +152,7 @@ class RobotNode(ManagedNode, Generic[P]):
     @property
     def nanoseconds(self) -> int:
         """Present time of the node's clock, ns; faster than `get_clock().now()`."""
-        return int(self._time_of_clock().nanoseconds)
+        return self._nanoseconds()
 
     @property
     def parameters(self) -> P:

@@ -37,7 +37,7 @@ def test_without_control_msgs_there_is_no_action_and_no_fault(context, monkeypat
     for module in ("control_msgs", "control_msgs.action"):  # which another test may have imported
         monkeypatch.setitem(sys.modules, module, None)
     node = rclpy.create_node("node", context=context)
-    assert serve_goals(node, None, 20.0) is None
+    assert serve_goals(node, None, None, 20.0) is None
     node.destroy_node()
 
 
@@ -57,7 +57,7 @@ def test_with_an_unusable_control_msgs_there_is_no_action_and_one_line(
     monkeypatch.setitem(sys.modules, "control_msgs", ModuleType("control_msgs"))
     monkeypatch.setitem(sys.modules, "control_msgs.action", module)
     node = rclpy.create_node("node", context=context)
-    assert serve_goals(node, None, 20.0) is None
+    assert serve_goals(node, None, None, 20.0) is None
     node.destroy_node()
     lines = [line for line in capfd.readouterr().err.splitlines() if "control_msgs" in line]
     (line,) = lines

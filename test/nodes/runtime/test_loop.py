@@ -127,6 +127,25 @@ def test_inputs_are_taken_before_every_tick(loop, topic):
     assert seen[-1] == [1, 2]
 
 
+def test_a_patient_input_is_taken_after_the_tick(loop, node, topic):
+    publish, _, _ = topic
+    received, seen = [], []
+    subscription = node.create_subscription(
+        Int64, "topic", received.append, 10, callback_group=LoopCallbackGroup()
+    )
+    subscriber = subscriber_of(subscription, 1e-6)
+    wait_for(lambda: publish(1) or subscriber.take() is not None, "a message")
+    received.clear()
+    publish(2)
+
+    def tick():
+        seen.append(list(received))
+
+    loop.add("work", 100.0, tick, inputs=[subscriber])
+    loop.run(until=lambda: received)
+    assert all(not before for before in seen)
+
+
 def test_an_input_with_a_period_is_taken_no_more_often(node, topic):
     publish, period = topic[0], 0.2
     subscription = node.create_subscription(
