@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
-from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.limits import Limited
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
@@ -28,6 +27,18 @@ class InTaskSpace(Protocol):
 
     def effort(self, model: Model, mode: str, measured: Measured) -> Array:
         """Return efforts without gravity, shape (n,)."""
+
+
+class FeedbackGains(Protocol):
+    """Gains of position and velocity, of numbers or symbols."""
+
+    @property
+    def kp(self) -> Array:
+        """Position gains, shape (n,), N m/rad or N/m."""
+
+    @property
+    def kd(self) -> Array:
+        """Velocity gains, shape (n,), N m s/rad or N s/m."""
 
 
 class Reference(NamedTuple):
@@ -67,7 +78,10 @@ def position_error(q_d: Array, q: Array, continuous: Array | None = None) -> Arr
 
 
 def pd_feedforward(
-    reference: Reference, measured: Measured, gains: Gains, continuous: Array | None = None
+    reference: Reference,
+    measured: Measured,
+    gains: FeedbackGains,
+    continuous: Array | None = None,
 ) -> Array:
     """Feedforward and PD feedback: tau = tau_ff + Kp (q_d - q) + Kd (qd_d - qd).
 

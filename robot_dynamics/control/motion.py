@@ -184,6 +184,17 @@ def begin_transition(x: Any) -> dict[str, Any]:
     }
 
 
+def later(state: Array, time: Any) -> Array:
+    """Return positions, velocities and accelerations after a time, at constant accelerations.
+
+    Args:
+        state: Of now, shape (3, n).
+        time: The time, s.
+    """
+    q, qd, qdd = state
+    return np.array([q + time * (qd + time / 2.0 * qdd), qd + time * qdd, qdd])
+
+
 def move(x: Any) -> dict[str, Any]:
     """Compute the desired state of this cycle, and what feedback compares with it.
 
@@ -206,9 +217,8 @@ def move(x: Any) -> dict[str, Any]:
     rate = chosen(known, compared[1] - x.qd, x.error_rate)
     guessed = both(x.has_feedback, either(negated(x.fresh), less(x.trust, 1.0)))
     half = chosen(x.drive_feedback, minimum(x.dt, x.longest_cycle) / 2.0, 0.0)
-    q, qd, qdd = desired
     return {
-        "desired": np.array([q + half * (qd + half / 2.0 * qdd), qd + half * qdd, qdd]),
+        "desired": later(desired, half),
         "compared": compared[:2],
         "measured_q": chosen(guessed, compared[0] - x.trust * error, x.q),
         "measured_qd": chosen(guessed, compared[1] - x.trust * rate, x.qd),

@@ -6,6 +6,7 @@ its commands. Every batch member has its own scenario: a motion, and one fault a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
 )
 from robot_dynamics.control.logic import both, chosen, either, equal, finite, less, negated
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.simulation.drive_loop import DriveGains
+from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings, drive_stage
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
@@ -53,9 +56,6 @@ LARGEST_JUMP = 0.5
 CLOSED = 1e6
 """Friction of closed brakes, N m or N."""
 
-COMMANDED = ("commanded_tau", "commanded_q", "commanded_qd")
-"""Commands to drives that close the loop."""
-
 OPEN_BRAKES, MEASURED = "open_brakes", ("seen_q", "seen_qd")
 
 MOST_SUBSTEPS = 1000
@@ -87,7 +87,7 @@ class FaultStages:
 
     def __init__(self, step: StepLanes, plant: PlantStages, *, by_drives: bool = False) -> None:
         self._step, self._plant, n = step, plant, plant.n
-        self._by_drives, self._efforts = by_drives, COMMANDED[0] if by_drives else "tau"
+        self._by_drives, self._efforts = by_drives, COMMANDED[2] if by_drives else "tau"
         of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:3], "frozen_q", "frozen_qd", "noise")
         single = (*self.SINGLE, "cycle", "taken", "behind", "comes", "commanding", "left")
         self.sizes = {
@@ -229,25 +229,21 @@ class FaultStages:
             *new, commands = (x[array][part] for array, part in places)
             return {
                 name: chosen(commands[0], value, x[name])
-                for name, value in zip(COMMANDED[1:], new, strict=True)
+                for name, value in zip(COMMANDED[:2], new, strict=True)
             }
 
-        reads = dict.fromkeys((*(array for array, _ in places), *COMMANDED[1:]))
-        return Stage("hold", function, tuple(reads), COMMANDED[1:])
+        reads = dict.fromkeys((*(array for array, _ in places), *COMMANDED[:2]))
+        return Stage("hold", function, tuple(reads), COMMANDED[:2])
 
     def _drive(self) -> Stage:
         """Close the loop in the drives, in a step of the plant."""
         slices = self._step.step.settings.slices
 
-        def function(**x: Array) -> dict[str, Any]:
-            kp, kd = (x[SETTINGS][slices[name]] for name in ("kp", "kd"))
-            tau, q, qd = (x[name] for name in COMMANDED)
-            rate = x[SETTINGS][slices["drive_velocity"]][0] * qd - x["qd"]
-            tau = tau + kp * (q - x["q"]) + kd * rate
-            return {"tau": clip(tau, -x["limit"], x["limit"])}
+        def settings(x: Mapping[str, Array]) -> DriveSettings:
+            kp, kd, takes = (x[SETTINGS][slices[name]] for name in ("kp", "kd", "drive_velocity"))
+            return DriveSettings(DriveGains(kp, kd), takes[0], x["limit"])
 
-        reads = (SETTINGS, *COMMANDED, "q", "qd", "limit")
-        return Stage("drive", function, reads, ("tau",))
+        return drive_stage(settings, (SETTINGS, "limit"))
 
     @staticmethod
     def _count() -> Stage:
