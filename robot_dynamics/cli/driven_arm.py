@@ -7,8 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from robot_dynamics.cli.arguments import load_robot
 from robot_dynamics.cli.chosen_joints import still_joints
+from robot_dynamics.control.gains import Gains
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.export.controllers_config import controller_parameters
 from robot_dynamics.export.driver_checks import (
     check_efforts,
     check_takes_effort,
@@ -56,6 +61,22 @@ class DrivenArm:
     def robot(self) -> Robot:
         """The robot without the joints that stand still."""
         return self.whole.with_locked(self.still)
+
+    def closing_drives(self) -> tuple[Driver, Gains]:
+        """Return the driver and the gains of its drives, which the hardware may set.
+
+        Raises:
+            ArgumentError: If its drives close no loop.
+        """
+        driver = self.driver
+        if driver is None or not driver.closes_loop:
+            name = "none" if driver is None else driver.name
+            raise ArgumentError(
+                f"--driver {name}: its drives close no loop; leave it out, and gains are those of "
+                "the controller"
+            )
+        own = controller_parameters(self.robot, driver, self.hardware)["drive"].values()
+        return driver, Gains(*(np.array([gains[kind] for gains in own]) for kind in ("kp", "kd")))
 
 
 def driven_arm(arguments: argparse.Namespace) -> DrivenArm:

@@ -14,12 +14,14 @@ from robot_dynamics.compiler.native.loop.normals import mixed
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.settings import CONTROLLER, DRIVE, FEEDBACK
 from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import Poses, Sine
+from robot_dynamics.simulation.drive_loop import PERIOD_S
 from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS, KNOWN_BASES
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
 from robot_dynamics.study.quantities import QUANTITIES, check_values
@@ -82,9 +84,12 @@ class StudyPlan:
         duration: Duration of a run, s.
         rest: Final share of the duration in which the arm must stand still.
         rate: Control rate, Hz, unless it varies.
-        step: Step of the plant, s; by default the control period.
+        step: Step of the plant, s; by default the control period, or a part of it that is at most
+            the period of drives that close the loop.
         integrator: "semi_implicit_euler" or "runge_kutta".
         bandwidth: Bandwidth of the feedback, rad/s.
+        feedback: One of `FEEDBACK`: "controller", or "drive" for drives that close the loop, with
+            the gains themselves.
         gains: "fitted" for the default gains of a controller, which are reduced where the sampled
             loop requires it; "ideal" for the gains of the bandwidth without reduction; or the
             gains themselves.
@@ -121,6 +126,7 @@ class StudyPlan:
     step: float | None = None
     integrator: str = "semi_implicit_euler"
     bandwidth: float = 20.0
+    feedback: str = CONTROLLER
     gains: str | Gains = "fitted"
     integral: float = 0.0
     effort_rate: float = np.inf
@@ -178,6 +184,9 @@ class StudyPlan:
             raise ArgumentError(f"duration is {self.duration} s, shorter than a step of the plant")
 
     def _check_gains(self) -> None:
+        check_known("feedback", self.feedback, "robot_dynamics.study", FEEDBACK)
+        if self.by_drives and isinstance(self.gains, str):
+            raise ArgumentError(f"gains are {self.gains}; with feedback by drives give theirs")
         if isinstance(self.gains, str):
             check_known("kind of gains", self.gains, "robot_dynamics.study", GAINS)
             return
@@ -191,6 +200,11 @@ class StudyPlan:
     def hand_frame(self) -> str:
         """Name of the frame whose error is measured."""
         return self.robot.tips[0] if self.hand is None else self.hand
+
+    @property
+    def by_drives(self) -> bool:
+        """True if drives close the loop."""
+        return self.feedback == DRIVE
 
     @property
     def in_task_space(self) -> bool:
@@ -210,7 +224,10 @@ class StudyPlan:
     @property
     def plant_step(self) -> float:
         """Step of the plant, s."""
-        return 1.0 / self.rate if self.step is None else self.step
+        if self.step is not None:
+            return self.step
+        steps = np.ceil(1.0 / (self.rate * PERIOD_S) - 1e-9) if self.by_drives else 1.0
+        return float(1.0 / (self.rate * steps))
 
     @property
     def steps(self) -> int:

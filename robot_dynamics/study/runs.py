@@ -27,7 +27,12 @@ from robot_dynamics.simulation.simd.compiled_loop import (
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.law_stages import LoopStructure, law_key, law_parameters
+from robot_dynamics.simulation.simd.law_stages import (
+    OWN_INERTIA,
+    LoopStructure,
+    law_key,
+    law_parameters,
+)
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting
@@ -103,6 +108,8 @@ class Runner:
         )
         self._starts = np.array([motion.sample(0.0).q for motion in motions])
         self._first = first_efforts(model, motions)
+        masses = np.diagonal(model.dynamics.mass_matrix(self._starts), axis1=1, axis2=2)
+        self._inertia = masses + self._shared["rotor"]
         self._values = plan.values()
 
     def run(
@@ -140,6 +147,8 @@ class Runner:
         motion = runs % len(plan.motions)
         parameters = dict(self._shared)
         parameters["q"], parameters["last"] = self._starts[motion], self._first[motion]
+        if plan.by_drives:
+            parameters[OWN_INERTIA] = self._inertia[motion]
         frame = plan.payload_frame
         setting = Setting(self.loop.inertias, parameters, plan.plant_step, frame)
         for name in plan.vary:
@@ -201,7 +210,8 @@ def _cached(key: object, make: Callable[[], Any]) -> Any:
 def _controller(plan: StudyPlan, mode: str, model: Model) -> Controller:
     """Return the controller whose law the runs of a mode have."""
     task = Task(model, plan.hand_frame, plan.task) if mode in TASK_MODES else None
-    settings = Settings(mode, effort_rate=np.full(plan.robot.dof, plan.effort_rate), fade=0.0)
+    rate = np.full(plan.robot.dof, plan.effort_rate)
+    settings = Settings(mode, plan.feedback, effort_rate=rate, fade=0.0)
     return Controller(model, settings, task)
 
 
@@ -221,6 +231,7 @@ def _loop(plan: StudyPlan, mode: str, controller: Controller) -> CompiledLoop:
         shared=len(plan.motions) == 1,
         hand=plan.hand_frame,
         base=None if plan.base_motion is None else plan.known_base,
+        drives=plan.by_drives,
     )
     key = structure, law_key(controller, structure)
     loop: CompiledLoop = _cached(key, lambda: CompiledLoop(controller, structure))

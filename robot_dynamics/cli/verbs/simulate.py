@@ -38,14 +38,13 @@ from robot_dynamics.cli.recordings import (
     read_motion_file,
 )
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
-from robot_dynamics.control import Friction, Gains, Measured, Model, gains_for
+from robot_dynamics.control import Friction, Measured, Model, gains_for
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
-from robot_dynamics.export.driver_checks import per_joint
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.kinematics.selection import DIRECTIONS
@@ -163,18 +162,10 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
     if arguments.mode is not None or arguments.output is not None or arguments.record is not None:
         raise ArgumentError("--driver prints a table; leave out --mode, --output and --record")
     arm = driven_arm(arguments)
-    robot, driver = arm.robot, arm.driver
-    if driver is None or driver.drive_kp is None or driver.drive_kd is None:
-        name = "none" if driver is None else driver.name
-        raise ArgumentError(
-            f"--driver {name}: its drives close no loop; leave it out, and gains are those of the "
-            "controller"
-        )
+    robot, (driver, gains) = arm.robot, arm.closing_drives()
     check_physical(robot)
     motion, rate = _motion(arguments, robot), driver.rate.value
-    found = (per_joint(driver, x.value, robot) for x in (driver.drive_kp, driver.drive_kd))
-    kp, kd = (np.array(gain) for gain in found)
-    model = Model(Dynamics(robot), Gains(kp, kd), Friction.of(robot))
+    model = Model(Dynamics(robot), gains, Friction.of(robot))
     real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = fastest_plant(real, step=PERIOD_S, friction=Friction.of(robot))
     errors = {}

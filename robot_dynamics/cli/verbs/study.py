@@ -5,6 +5,7 @@ robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --outp
 robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
 robot-dynamics study ur5 --modes cartesian_impedance --payload 0..3 --max-hand-position 0.005
 robot-dynamics study panda --base-motion sine:y:0.05:1 --known-base still   on a ship
+robot-dynamics study openarm.urdf --driver openarm --mass-error 20%   behind its drives
 robot-dynamics study out/study.yaml --resume          continue after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     repeat one run and draw it
 robot-dynamics study out/study.yaml --replay 4711 --record run.mcap   for replay, plot, Foxglove
@@ -17,7 +18,7 @@ deg, g, %.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
+from robot_dynamics.cli.driven_arm import DrivenArm, driven_arm
 from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.recordings import drives_of
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot import Robot
@@ -66,10 +69,11 @@ _DEFAULTS: dict[str, Any] = {
     "seed": 0,
     "duration": 5.0,
     "rest": 0.2,
-    "rate": 1000.0,
+    "rate": None,
     "step": None,
     "integrator": "semi_implicit_euler",
     "bandwidth": 20.0,
+    "driver": None,
     "gains": "fitted",
     "integral": 0.0,
     "effort_rate": float("inf"),
@@ -87,6 +91,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 """Options that a study file may set too, besides the robot and the distributions."""
 
+RATE = 1000.0
+"""Control rate without a driver, Hz."""
+
 _VARYING = tuple(name for name in QUANTITIES if name != "rate")
 
 
@@ -100,10 +107,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "modes": f"one or several of {', '.join(ALL_MODES)}",
         "duration": "duration of a run, s",
         "rest": "final share of the duration in which the arm must be at rest",
-        "rate": "control rate, Hz, or a distribution",
-        "step": "step of the plant, s (default: the control period)",
+        "rate": f"control rate, Hz, or a distribution (default: {RATE:g}, or that of the driver)",
+        "step": "step of the plant, s (default: the control period; with --driver at most 0.1 ms)",
         "integrator": "semi_implicit_euler or runge_kutta",
         "bandwidth": "bandwidth of the feedback, rad/s",
+        "driver": "driver of an arm whose drives close the loop, of `robot-dynamics drivers`",
         "gains": "fitted to the sampled loop, ideal, or a .yaml with those of controller_node",
         "integral": "ki over kp, 1/s",
         "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
@@ -154,14 +162,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a study, or repeat one of its runs."""
     console = wide_console(stderr=arguments.json)
     options = _options(arguments)
-    plan = _plan(options)
+    arm = _arm(options)
+    plan = _plan(options, arm)
     if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):
         arguments.output = Path(arguments.robot).parent
     if arguments.record is not None and arguments.replay is None:
         raise ArgumentError("--record writes one run; choose it with --replay")
     if arguments.replay is not None:
-        return _replay(plan, options, arguments, console)
+        return _replay(plan, arm, options, arguments, console)
     if arguments.keep is not None:
+        if plan.by_drives:
+            raise ArgumentError("--keep searches a bandwidth, and drives have gains of their own")
         found = largest_bandwidth(plan, arguments.keep, _executor(arguments), report=console.print)
         if arguments.json:
             answer = {"bandwidth": found.bandwidth, "held": found.held}
@@ -247,20 +258,28 @@ def _typed(file: str, name: str, value: Any) -> Any:
     raise ArgumentError(f"{file}: {name}: {shown(value)} is not {what}")
 
 
-def _plan(options: dict[str, Any]) -> StudyPlan:
-    robot = load_robot(str(options["robot"]))
-    check_physical(robot)
-    if options["lock"]:
-        robot = robot.with_locked(_locked(options))
+def _arm(options: dict[str, Any]) -> DrivenArm:
+    """Return the arm of options, behind a driver if they name one."""
+    source, name = str(options["robot"]), options["driver"]
+    if name is None:
+        return DrivenArm(load_robot(source), _locked(options), (), None)
+    given = {"lock": str(options["lock"]), "tip": None, "joints": None}
+    return driven_arm(argparse.Namespace(robot=source, driver=str(name), **given))
+
+
+def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
+    check_physical(arm.whole)
+    robot = arm.robot
+    feedback, usual_rate = _feedback(options, arm)
     vary = {
         name: distribution_of(_flag(name), str(options[name]), symmetric=QUANTITIES[name].symmetric)
         for name in _VARYING
         if options.get(name) is not None
     }
-    rate = distribution_of("--rate", str(options["rate"]))
+    rate = distribution_of("--rate", str(options["rate"] or usual_rate))
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
-    gains, moves = str(options["gains"]), options["base_motion"]
+    moves = options["base_motion"]
     given = None if options["parameters"] is None else Path(str(options["parameters"]))
     drives = drives_of(str(options["robot"]), given, robot)
     return StudyPlan(
@@ -269,7 +288,6 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
         motions=tuple(_motion(text, robot) for text in str(options["motion"]).split(",")),
         modes=tuple(str(options["modes"]).split(",")),
         vary=vary,
-        gains=read_gains(gains, robot.joint_names) if Path(gains).suffix else gains,
         rate=max(rate.numbers),
         friction=None if drives is None else drives.friction,
         rotor_inertia=None if drives is None else drives.rotor_inertia,
@@ -281,6 +299,7 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
             float(options["max_hand_position"]),
             float(options["max_hand_rotation"]),
         ),
+        **feedback,
         **{
             name: options[name]
             for name in (
@@ -289,6 +308,18 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
             )
         },
     )
+
+
+def _feedback(options: dict[str, Any], arm: DrivenArm) -> tuple[dict[str, Any], float]:
+    """Return where the loop is closed with which gains, and the usual rate, Hz."""
+    gains = str(options["gains"])
+    if options["driver"] is None:
+        names = arm.robot.joint_names
+        return {"gains": read_gains(gains, names) if Path(gains).suffix else gains}, RATE
+    driver, own = arm.closing_drives()
+    if gains != _DEFAULTS["gains"]:
+        raise ArgumentError(f"--gains {gains}: those of {driver.name} are in its drives; omit it")
+    return {"feedback": DRIVE, "gains": own}, driver.rate.value
 
 
 def _locked(options: dict[str, Any]) -> dict[str, float]:
@@ -345,7 +376,11 @@ def _progress(
 
 
 def _replay(
-    plan: StudyPlan, options: dict[str, Any], arguments: argparse.Namespace, console: Console
+    plan: StudyPlan,
+    arm: DrivenArm,
+    options: dict[str, Any],
+    arguments: argparse.Namespace,
+    console: Console,
 ) -> int:
     if not 0 <= arguments.replay < plan.count:
         raise ArgumentError(
@@ -359,7 +394,7 @@ def _replay(
     console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}{base}",
                   soft_wrap=True)  # fmt: skip
     if arguments.record is not None:
-        _record(arguments.record, str(options["robot"]), _locked(options), replays)
+        _record(arguments.record, str(options["robot"]), arm.still, replays)
         console.print(f"recording: {arguments.record}", soft_wrap=True)
     if arguments.json:
         recording = None if arguments.record is None else str(arguments.record)
@@ -367,7 +402,7 @@ def _replay(
     return 0
 
 
-def _record(path: Path, source: str, locked: dict[str, float], replays: list[Replay]) -> None:
+def _record(path: Path, source: str, locked: Mapping[str, float], replays: list[Replay]) -> None:
     """Record runs one after the other; locked joints keep their positions."""
     from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
 

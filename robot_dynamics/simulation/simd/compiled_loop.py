@@ -85,7 +85,7 @@ class CompiledLoop:
         )
         law = self._law = LawStages(self.inertias, how, controller)
         sizes = plant.sizes | law.sizes
-        self._tau = "tau" if how.sent else "last"
+        self._tau = "tau" if how.sent or how.drives else "last"
         items = (*law.before(), *plant.steps(how.integrator), Record((self._tau,)))
         self.steps = fused(items, sizes, STATISTICS)
         self.native = NativeLoop(sizes, self.steps)

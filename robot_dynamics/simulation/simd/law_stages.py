@@ -30,12 +30,15 @@ from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.laws import ALL_MODES, COUPLED, FEEDFORWARD, LAWS, position_error
 from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.control.motion import later
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.step_kernels import key_of, laws_of
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.simulation.drive_loop import DriveGains
+from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings, drive_stage
 from robot_dynamics.simulation.simd.hand import (
     HAND_SIZE,
     HAND_STATISTICS,
@@ -57,6 +60,9 @@ does, and `plant_stages.BASE_SIZE` if the base moves."""
 
 LAW = "law_"
 """Prefix of the arrays with settings of the step, and of the one with its load."""
+
+HELD, OWN_INERTIA = ("position", "velocity"), "own_inertia"
+"""Arrays with commands to drives beside their efforts, and with the inertias that joints move."""
 
 SCALED = ("kp", "kd", "ki", "i_clamp", "bandwidth", "task_root", "task_damping", "effort")
 """Settings of which a one is not a constant: factors may change them."""
@@ -85,6 +91,7 @@ class LoopStructure:
         shared: Whether all members follow one motion.
         hand: Link or frame whose error is measured and which modes in task space lead.
         base: One of `KNOWN_BASES` if the base moves, as the law knows it.
+        drives: Whether drives close the loop, in every step of the plant.
         varied: Settings of the step that are inputs although they are zero, infinite or one.
     """
 
@@ -100,6 +107,7 @@ class LoopStructure:
     shared: bool = False
     hand: str | None = None
     base: str | None = None
+    drives: bool = False
     varied: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -169,7 +177,7 @@ class LawStages:
         step = controller.run_of_step.kernels.step
         self._step = StepOnMotion(step.n, step.equations, step.end_effector, step.projector)
         number = LAWS.index(structure.mode)
-        coupled = number == FEEDFORWARD and controller.model.coupled
+        coupled = number == FEEDFORWARD and controller.model.coupled and not structure.drives
         self._number = COUPLED if coupled else number
         self.numbers = law_parameters(controller)
         self.constant = constants_of(controller, structure)
@@ -199,6 +207,7 @@ class LawStages:
             "fineness": 2 * n,
             **dict.fromkeys((*state, *statistics), n),
             **dict.fromkeys((*single, *HAND_STATISTICS), one),
+            **dict.fromkeys((*HELD, *COMMANDED, OWN_INERTIA) if self.how.drives else (), n),
             **{name: len(constant) for name, constant in self.constant.items()},
         }
 
@@ -215,8 +224,10 @@ class LawStages:
         cycle = (self._timing(), *kept, When("due", cycle)) if self.how.every else (*kept, *cycle)
         way: tuple[Item, ...] = (self._act(),)
         if self.how.sent:
-            recall = Recall("commands", "command_delay", ("tau",))
-            way = (Remember("commands", ("last",)), *way, When("command_delay", (recall,)))
+            recall = Recall("commands", "command_delay", self._acting)
+            way = (Remember("commands", self._sent), *way, When("command_delay", (recall,)))
+        if self.how.drives:
+            way = (*way, self._drive())
         row = LookUp("reference", "row", self.how.shared)
         return (Record(("q", "qd")), row, *cycle, *way, self._observe())
 
@@ -255,7 +266,7 @@ class LawStages:
 
     def _law(self) -> Stage:
         """Compute the command of a control period by the law and the command of the step."""
-        stage, kept = laws_of(self._step)[self._number], ["last", "cut"]
+        stage, kept = laws_of(self._step)[self._number], [*self._sent, "cut"]
         kept += ["integral"] if self.integrates else []
         fields_of = {"last": "tau"}
 
@@ -275,6 +286,7 @@ class LawStages:
             *("reference", "measured_q", "measured_qd", "every", "h"),
             *(name for name, constant in self.constant.items() if not constant.all()),
             *kept,
+            *((OWN_INERTIA,) if self.how.drives else ()),
             *(("due",) if self.how.every else ()),
             *(("turn",) if self.how.sensed else ()),
         )
@@ -332,6 +344,10 @@ class LawStages:
             known |= {f"target_{k}": v for k, v in hand_rows(row[self._hand]).items()}
             known |= {"posture": rows[0], "task_fast": np.full(n, LARGEST)}
             known["task_held"] = known["task_held"].astype(object)  # symbols are written into it
+        elif self.how.drives:
+            # The command of the middle of a period, for which the drives hold it, as in `move`
+            known |= {"desired": later(known["desired"], period / 2.0), "has_tau": 0.0}
+            known[OWN_INERTIA] = x[OWN_INERTIA]
         elif self._model.friction is None or not self._model.friction.load.any():
             known["table_friction"] = rows[3]  # not of use to laws that take the whole effort
         return Facts(known)
@@ -342,8 +358,33 @@ class LawStages:
         finite = np.clip(numbers, -LARGEST, LARGEST)
         return finite if constant.all() else np.where(constant, finite, x[name])
 
+    @property
+    def _sent(self) -> tuple[str, ...]:
+        """Arrays of the commands."""
+        return (*HELD, "last") if self.how.drives else ("last",)
+
+    @property
+    def _acting(self) -> tuple[str, ...]:
+        """Arrays of the commands that arrive."""
+        return COMMANDED if self.how.drives else ("tau",)
+
     def _act(self) -> Stage:
-        return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))
+        """Pass the commands on."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            return dict(zip(self._acting, (x[name] for name in self._sent), strict=True))
+
+        return Stage("act", function, self._sent, self._acting)
+
+    def _drive(self) -> Stage:
+        """Close the loop in the drives."""
+        names = tuple(f"{LAW}{name}" for name in ("kp", "kd", "drive_velocity", "effort"))
+
+        def settings(x: Mapping[str, Array]) -> DriveSettings:
+            kp, kd, takes, limit = (self._entries(name, x) for name in names)
+            return DriveSettings(DriveGains(kp, kd), takes[0], limit)
+
+        return drive_stage(settings, [name for name in names if not self.constant[name].all()])
 
     def _observe(self) -> Stage:
         """Add the true state to the statistics in every control period."""
