@@ -35,7 +35,7 @@ from benchmark.faults.runs import Case, Result
 from benchmark.nodes.processes import LOCAL, leave_nothing_behind
 from benchmark.progress import progress_bar, step
 from benchmark.ros2_control.driver_arms import DRIVERS_PAGE, add_drivers, driver_arm
-from benchmark.ros2_control.tracking import add_workspace, export, workspace_of
+from benchmark.ros2_control.tracking import add_workspace, built_workspace, write_model
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import replace_part
 from robot_dynamics.export.drivers import driver_named
@@ -83,10 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: dict[Case, Result] = {}
     loads, console = [os.getloadavg()[0]], Console()
     with ExitStack() as stack:
-        workspace = workspace_of(options, stack)
-        workspace.add_plant()
-        export(workspace, arms)
-        workspace.build()
+        workspace = built_workspace(options, stack)
+        for arm in arms:
+            write_model(workspace, arm)
         with progress_bar(console) as bar, step(bar, "faults", len(cases)) as advance:
             for case, arm in cases.items():
                 found[case] = in_own_process(case, arm, workspace, options.keep)

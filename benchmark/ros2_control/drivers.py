@@ -43,13 +43,13 @@ from benchmark.ros2_control.tracking import (
     TYPE,
     Tracking,
     add_workspace,
+    built_workspace,
     evaluated,
     feedback,
     follow,
     model_of,
     spawn_chain,
     trajectory_controller,
-    workspace_of,
     write_model,
 )
 from benchmark.ros2_control.workspace import Workspace
@@ -198,10 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console, failed = Console(), False
     rows, loads = [], [os.getloadavg()[0]]
     with ExitStack() as stack:
-        workspace = workspace_of(options, stack)
-        workspace.add_plant()
-        workspace.add_controllers()
-        workspace.build()
+        workspace = built_workspace(options, stack)
         for name in options.only:
             arms = plants(name, options.descriptions)
             write_model(workspace, arms["exact"])

@@ -39,13 +39,13 @@ from benchmark.ros2_control.tracking import (
     TYPE,
     add_out,
     add_workspace,
+    built_workspace,
     efforts,
-    export,
     feedback,
     model_of,
     spawn_chain,
     trajectory_controller,
-    workspace_of,
+    write_model,
 )
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
@@ -360,11 +360,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chained = options.subject == "chain"
     scenarios = [x for x in options.scenarios if chained or x not in OF_CHAINS]
     with ExitStack() as stack:
-        workspace = workspace_of(options, stack)
-        workspace.add_plant()
-        if chained and options.type is None:
-            export(workspace, list(arms.values()))
-        workspace.build()
+        ours = chained and options.type is None
+        workspace = built_workspace(options, stack, controllers=ours)
+        for arm in arms.values() if ours else ():
+            write_model(workspace, arm)
         for name, rate, scenario in itertools.product(arms, options.rates, scenarios):
             arm = arms[name]
             parameters: dict[str, str] = {"type": options.type} if options.type else {}

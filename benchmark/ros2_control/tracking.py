@@ -339,6 +339,18 @@ def workspace_of(options: argparse.Namespace, stack: ExitStack) -> Workspace:
     return Workspace(folder.resolve(), options.setup)
 
 
+def built_workspace(
+    options: argparse.Namespace, stack: ExitStack, *, controllers: bool = True
+) -> Workspace:
+    """Return the workspace of the options with plant and perhaps our controllers, built."""
+    workspace = workspace_of(options, stack)
+    workspace.add_plant()
+    if controllers:
+        workspace.add_controllers()
+    workspace.build()
+    return workspace
+
+
 def export(workspace: Workspace, arms: Sequence[Arm]) -> None:
     """Copy the controllers into the workspace, and write the models of arms."""
     workspace.add_controllers()
@@ -364,11 +376,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arms = [Arm(name, options.mass_error, options.friction) for name in options.robots]
     content: dict[str, Any] = {"machine": processor(), "rate": options.rate, "robots": {}}
     with ExitStack() as stack:
-        workspace = workspace_of(options, stack)
-        workspace.add_plant()
-        if set(MODEL_WIRINGS) & set(options.only):
-            workspace.add_controllers()
-        workspace.build()
+        ours = bool(set(MODEL_WIRINGS) & set(options.only))
+        workspace = built_workspace(options, stack, controllers=ours)
         for arm in arms:
             results: dict[str, Tracking] = {}
             for wiring in options.only:

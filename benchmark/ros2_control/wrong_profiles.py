@@ -37,10 +37,10 @@ from benchmark.ros2_control.tracking import (
     PAST_S,
     TYPE,
     add_workspace,
+    built_workspace,
     evaluated,
     model_of,
     spawn_chain,
-    workspace_of,
     write_model,
 )
 from benchmark.ros2_control.workspace import Workspace
@@ -209,10 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     leave_nothing_behind()
     console, rows = Console(), []
     with ExitStack() as stack:
-        workspace = workspace_of(options, stack)
-        workspace.add_plant()
-        workspace.add_controllers()
-        workspace.build()
+        workspace = built_workspace(options, stack)
         for case in options.only:
             rows.append(row(case, outcome(workspace, CASES[case], options.descriptions)))
             console.print(rows[-1], markup=False, highlight=False, soft_wrap=True)
