@@ -15,8 +15,14 @@ from robot_dynamics.control.collision import (
     ObserverState,
     observer_equations,
 )
+from robot_dynamics.control.counted_twice import TWICE, count_twice
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
-from robot_dynamics.control.friction import ELEMENTS, MEASURED_JUMP
+from robot_dynamics.control.friction import (
+    ELEMENTS,
+    MEASURED_JUMP,
+    FrictionRows,
+    friction_effort,
+)
 from robot_dynamics.control.intake import slipped_on
 from robot_dynamics.control.logic import (
     HUGE,
@@ -43,6 +49,7 @@ OBSERVED = {
     "contact": Field(SCALAR, "joint with a contact, or -1", -1.0),
     "path": Field((NOTES, "n"), "positions of the last moments, the latest first"),
     "noted_at": Field(SCALAR, "time of the latest of them, s", NEVER),
+    **TWICE,
 }
 
 ADDED = {
@@ -91,13 +98,14 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
     p, rate = arm.momentum(x.q, x.qd)
     own = x.friction[6]
     width = chosen(less(0.0, own), own, x.friction_width)
+    direction = x.remembers * x.observed_direction
     rows = [*x.friction[:6], width, x.friction[7], x.rotor, *x.contact_rows]
     found = observer_equations(
         {
             "p": p,
             "rate": rate,
             "qd": x.qd,
-            "direction": x.remembers * x.observed_direction,
+            "direction": direction,
             "tau": x.total + x.adds_velocity_terms * x.robot_tau,
             "state": chosen(afresh, 0.0 * x.observer, x.observer),
             "scalars": np.array([dt, x.contact_gain, afresh]),
@@ -116,10 +124,16 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
     path = chosen(due, np.concatenate([x.q[None], x.path[:-1]]), x.path)
     path = chosen(afresh, 0.0 * x.path + x.q, path)
     kept = ObserverState(*state)
+    friction = FrictionRows(*rows[: len(FrictionRows._fields)])
+    rubs = friction_effort(friction, x.qd, width, x.total, remembered=direction)
+    threshold = x.contact_rows[0] + kept.band
+    passed = chosen(afresh, 0.0, dt)
+    twice = count_twice(x, kept.effort, threshold, arm.gravity(x.q), rubs, width, passed)
     return {
+        **twice,
         "observer": state,
         "external": kept.effort,
-        "threshold": x.contact_rows[0] + kept.band,
+        "threshold": threshold,
         "observed_at": at,
         "observed_rotor": x.rotor,
         "above_since": since,

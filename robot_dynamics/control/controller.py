@@ -533,11 +533,24 @@ class Controller:
     @property
     def stopped_by(self) -> str | None:
         """Reason of the present stop, with joint, value and limit, if the arm is stopped."""
-        cause, i = self.cause, int(self.field("stop_joint")[0])
+        return self._words(self.cause, "stop")
+
+    @property
+    def doubt(self) -> Cause:
+        """Return what is to be reported and does not stop the arm."""
+        return CAUSES[int(self.field("doubt")[0])]
+
+    @property
+    def doubted_for(self) -> str | None:
+        """Reason of the present report, with joint, value and limit, if there is one."""
+        return self._words(self.doubt, "doubt")
+
+    def _words(self, cause: Cause, kind: str) -> str | None:
+        """Return the sentence of a cause with the numbers of a stop or a report."""
         if cause is Cause.NONE:
             return None
-        value, limit = abs(self.field("stop_value")[0]), self.field("stop_limit")[0]
-        return SENTENCES[cause].words(self.model.dynamics.robot, i, value, limit)
+        i, value, limit = (self.field(f"{kind}_{x}").item() for x in ("joint", "value", "limit"))
+        return SENTENCES[cause].words(self.model.dynamics.robot, int(i), abs(value), limit)
 
     @property
     def stopped_by_collision(self) -> bool:

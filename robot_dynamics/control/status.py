@@ -94,8 +94,8 @@ TABLE = (
         Status.STOPPED,
         lambda x: less(0.5, x.cause),
         "a tracking error, a speed or a reference's velocity beyond its limit, a joint that "
-        "stands, unrequested motion at the effort limit, an oscillation, or a collision, until "
-        "`resume`",
+        "stands, unrequested motion at the effort limit, an oscillation, a collision, or gravity "
+        "that counts twice, until `resume`",
         "to rest, then held; or by `collision.reaction`; by softer feedback if it oscillates",
     ),
     Row(
@@ -138,7 +138,7 @@ def next_status(x: Any) -> Any:
 
 
 class Cause(enum.IntEnum):
-    """Cause of a stop. Its number is the one of the field `cause`."""
+    """Cause of a stop or of a report. Its number is the one of the fields `cause` and `doubt`."""
 
     NONE = 0
     TRACKING_ERROR = 1
@@ -149,6 +149,8 @@ class Cause(enum.IntEnum):
     OVERSPEED = 6
     STANDING = 7
     END_OF_RANGE = 8
+    GRAVITY_TWICE = 9
+    FRICTION_TWICE = 10
 
 
 class Sentence(NamedTuple):
@@ -188,7 +190,7 @@ SENTENCES = {
     Cause.TRACKING_ERROR: Sentence(
         "joint '{joint}' is {value} from its reference, beyond its limit of {limit}",
         ("position", "position"),
-        "is the joint blocked, or the model wrong?",
+        "is the joint blocked, the model wrong, or does its drive hold a position of its own?",
     ),
     Cause.SATURATION: Sentence(
         "joint '{joint}' moves at {value} against its reference, with its effort at its limit of "
@@ -220,6 +222,18 @@ SENTENCES = {
         "joint '{joint}' is {value} from its reference, and {limit} from the end of its range",
         ("position", "position"),
         "keep motions within the range, or clear what pushes the joint there",
+    ),
+    Cause.GRAVITY_TWICE: Sentence(
+        "joint '{joint}' feels an external {value}, which is its gravity, {limit}, and the other "
+        "joints feel theirs",
+        ("effort", "effort"),
+        "does the robot hold its weight by itself? Then set compensate_gravity: false",
+    ),
+    Cause.FRICTION_TWICE: Sentence(
+        "joint '{joint}' is pushed along its motion by {value}, its friction in the model is "
+        "{limit}, and the other joints likewise",
+        ("effort", "effort"),
+        "does the robot compensate friction by itself? Then set compensate_friction: false",
     ),
     Cause.OSCILLATION: Sentence(
         "joint '{joint}' oscillates by {value} at {limit}",

@@ -72,6 +72,9 @@ AT_REST_SPEED = 1e-3
 TOO_FAST = 1.2
 """Measured speed that stops the arm, relative to the speed limit."""
 
+WEIGHTLESS_S = 1.0
+"""Time for which external efforts are those of gravity before that stops the arm, s."""
+
 SOONEST_S = 0.1
 """Least time in which a joint reaches its speed limit, s."""
 
@@ -98,6 +101,10 @@ SUPERVISION = {
     "stop_joint": Field(SCALAR, "joint that stopped the arm"),
     "stop_value": Field(SCALAR, "quantity that exceeded its limit"),
     "stop_limit": Field(SCALAR, "the limit"),
+    "doubt": Field(SCALAR, "number of the cause that is reported and does not stop the arm"),
+    "doubt_joint": Field(SCALAR, "its joint"),
+    "doubt_value": Field(SCALAR, "its quantity"),
+    "doubt_limit": Field(SCALAR, "the limit"),
     "paused": Field(SCALAR, "1 from a loss of messages to `resume`"),
     "armed": Field(SCALAR, "1 if the present motion of the reference began where the arm is"),
     "settled_at": Field(SCALAR, "time until which the arm is held before it follows, s", NEVER),
@@ -279,6 +286,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "stop_joint": joint,
         "stop_value": value,
         "stop_limit": limit,
+        **_doubt(x, cause),
         "paused": paused,
         "armed": armed,
         "settled_at": settled_at,
@@ -314,6 +322,31 @@ def _touched(x: Any) -> Any:
     return chosen(seen, x.contact, -1.0)
 
 
+def _doubt(x: Any, cause: Any) -> dict[str, Any]:
+    """Return what is reported, with joint, value and limit: a contact, or friction counted twice.
+
+    Args:
+        x: Fields of the step.
+        cause: Cause of the present stop.
+    """
+    touched = _touched(x)
+    touches = both(less(-0.5, touched), negated(equal(cause, Cause.COLLISION)))
+    contact = (float(Cause.COLLISION), touched, *_of_contact(x))
+    rubs = (float(Cause.FRICTION_TWICE), x.rubs_joint, x.rubs_value, x.rubs_limit)
+    seen = both(x.rubs_twice, negated(equal(x.reaction, NO_REACTION)))
+    found = (chosen(touches, a, seen * b) for a, b in zip(contact, rubs, strict=True))
+    return dict(zip(("doubt", "doubt_joint", "doubt_value", "doubt_limit"), found, strict=True))
+
+
+def _of_contact(x: Any) -> tuple[Any, Any]:
+    """Return external effort and threshold of the joint with a contact."""
+    here = [less(abs(x.contact - k), 0.5) for k in range(len(x.q))]
+    external, threshold = (
+        sum(a * b for a, b in zip(here, row, strict=True)) for row in (x.external, x.threshold)
+    )
+    return external, threshold
+
+
 def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     """Return cause, joint, value and limit of the present stop; the cause is 0 without one."""
     tracking = both(equal(x.status, Status.TRACKING), x.has_feedback)
@@ -324,17 +357,21 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     i, ratio, value, limit = first_largest(speed / (FAST * x.velocity), speed, x.velocity)
     fast = both(x.new_reference, tracking, less(1.0, ratio))
     hit = both(less(-0.5, _touched(x)), among(x.reaction, ACTING))
-    at_contact = [less(abs(x.contact - k), 0.5) for k in range(len(x.q))]
-    external = sum(a * b for a, b in zip(at_contact, x.external, strict=True))
-    threshold = sum(a * b for a, b in zip(at_contact, x.threshold, strict=True))
+    external, threshold = _of_contact(x)
     k, excess, off, allowed = first_largest(abs(error) - x.allowed, error, x.allowed)
     # One glitch of a velocity is none
     rushing = minimum(abs(x.qd), abs(x.last_speed))
     j, over, rushed, fastest = first_largest(rushing / (TOO_FAST * x.velocity), x.qd, x.velocity)
     rushes = both(x.fresh, less(1.0, over), negated(x.open_loop))
+    # A hand may lift an arm for a moment
+    sure = chosen(rushes, x.contact_time, WEIGHTLESS_S)
+    observed = negated(either(x.open_loop, equal(x.reaction, NO_REACTION)))
+    weightless = both(less(sure, x.weightless_for), observed)
     candidates = (
         (both(less(0.5, x.watched), negated(resumed)), x.watched, x.watched_joint,
          x.watched_value, x.watched_limit),
+        (weightless, float(Cause.GRAVITY_TWICE), x.weightless_joint, x.weightless_value,
+         x.weightless_limit),
         (rushes, float(Cause.OVERSPEED), j, rushed, fastest),
         (fast, float(Cause.FAST_REFERENCE), i, value, limit),
         (hit, float(Cause.COLLISION), x.contact, external, threshold),
@@ -403,7 +440,7 @@ def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
     held = chosen(x.coupled, float(COUPLED), float(FEEDFORWARD))
     law = chosen(equal(x.mode, FEEDFORWARD), held, x.mode)
     # An arm that is led, or whose end effector is, is brought to rest by the feedback of its joints
-    free = either(in_task, equal(cause, Cause.OVERSPEED))
+    free = either(in_task, among(cause, (Cause.OVERSPEED, Cause.GRAVITY_TWICE)))
     law = chosen(both(free, equal(status, Status.STOPPED)), held, law)
     unled = both(
         equal(status, Status.HOLDING), x.referenced, negated(x.halted), x.floats_on_timeout

@@ -835,12 +835,11 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   } else if (braked < -0.5 && was_braked > -0.5) {
     RCLCPP_INFO(logger, "the joints move");
   }
-  const double touched = now.number("touched");
-  if (
-    touched != (before.active() ? before.number("touched") : -1.0) &&
-    cause_of(now) != "collision") {
-    if (touched > -0.5) {
-      RCLCPP_WARN(logger, "%s", contact(now).c_str());
+  const double doubt = now.number("doubt");
+  const double doubted = before.active() ? before.number("doubt") : 0.0;
+  if (doubt != doubted && cause_of(now) != "collision") {
+    if (doubt > 0.5) {
+      RCLCPP_WARN(logger, "%s", words_for_doubt(now).c_str());
     } else {
       RCLCPP_INFO(logger, "no external effort beyond its threshold any more");
     }

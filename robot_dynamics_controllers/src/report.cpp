@@ -23,6 +23,16 @@ std::string joint_name(const Model & model, std::size_t joint)
   return "joint " + quoted(model.joints[joint].name);
 }
 
+/// Return the sentence of a cause with the numbers of a stop or a doubt.
+std::string words_for_cause(
+  const Snapshot & snapshot, const char * number, const std::string & kind)
+{
+  const robot_dynamics_cause & cause = snapshot.model().causes[snapshot.index(number)];
+  const auto of = [&](const char * part) { return snapshot.number((kind + part).c_str()); };
+  return sentence(
+    snapshot.model(), cause, of("_joint"), of("_value"), of("_limit"), cause.remedy);
+}
+
 }  // namespace
 
 Snapshot::Snapshot(const Model & model)
@@ -57,14 +67,9 @@ std::string words_for_status(const Snapshot & snapshot)
   return snapshot.in_task() ? status.words_in_task : status.words;
 }
 
-std::string contact(const Snapshot & snapshot)
+std::string words_for_doubt(const Snapshot & snapshot)
 {
-  const std::size_t i = snapshot.index("touched");
-  const std::string of = " " + unit(snapshot.model(), i, "effort");
-  return joint_name(snapshot.model(), i) + " feels an external " +
-         short_text(snapshot.field("external")[i]) + of + ", its threshold is " +
-         short_text(snapshot.field("threshold")[i]) + of +
-         "; a contact, an unknown load, or a wrong model?";
+  return words_for_cause(snapshot, "doubt", "doubt");
 }
 
 std::string reason_of_status(const Snapshot & snapshot)
@@ -77,7 +82,7 @@ std::string reason_of_status(const Snapshot & snapshot)
   const double joint = snapshot.number((kind + "_joint").c_str());
   const double value = snapshot.number((kind + "_value").c_str());
   const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0, flaw.remedy);
-  return status == "stopped"      ? ": " + reason_of_stop(snapshot)
+  return status == "stopped"      ? ": " + words_for_cause(snapshot, "cause", "stop")
          : knows && !line.empty() ? ": " + line
                                   : "";
 }
@@ -94,15 +99,6 @@ builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot)
   stamp.sec = static_cast<std::int32_t>(snapshot[STAMP_S]);
   stamp.nanosec = static_cast<std::uint32_t>(snapshot[STAMP_NS]);
   return stamp;
-}
-
-std::string reason_of_stop(const Snapshot & snapshot)
-{
-  const Model & model = snapshot.model();
-  const robot_dynamics_cause & cause = model.causes[snapshot.index("cause")];
-  const double i = snapshot.number("stop_joint");
-  return sentence(
-    model, cause, i, snapshot.number("stop_value"), snapshot.number("stop_limit"), cause.remedy);
 }
 
 std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort)
@@ -244,8 +240,8 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);
   }
-  if (snapshot.number("touched") > -0.5 && cause_of(snapshot) != "collision") {
-    add_fault(msg, Status::WARN, contact(snapshot));
+  if (snapshot.number("doubt") > 0.5) {
+    add_fault(msg, Status::WARN, words_for_doubt(snapshot));
   }
   if (snapshot.number("braked_by") > -0.5) {
     add_fault(msg, Status::WARN, words_for_brake(snapshot));

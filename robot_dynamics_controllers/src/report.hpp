@@ -102,11 +102,8 @@ std::string words_for_brake(const Snapshot & snapshot);
 /// Return the time of the last cycle.
 builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot);
 
-/// Return the present contact in words.
-std::string contact(const Snapshot & snapshot);
-
-/// Return why the arm was stopped, with numbers and the likely cause.
-std::string reason_of_stop(const Snapshot & snapshot);
+/// Return what is reported and does not stop the arm, in words.
+std::string words_for_doubt(const Snapshot & snapshot);
 
 /// Return what a deactivated controller leaves behind.
 std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort);

@@ -56,7 +56,7 @@ class ControllerReport:
         status: The last status reported.
         cause: The last cause of a stop reported.
         braked_by: The last joint reported as not moving.
-        touched: Index of the last joint reported with a contact.
+        doubt: What was last reported of what does not stop the arm.
         at_work: Whether the node is active or about to be.
     """
 
@@ -95,7 +95,7 @@ class ControllerReport:
         self.cause: Cause | None = None
         self._stop = Status.STOPPED.words
         self.braked_by: str | None = None
-        self.touched: int | None = None
+        self.doubt = Cause.NONE
 
     @property
     def unfollowed(self) -> str:
@@ -143,28 +143,23 @@ class ControllerReport:
             if self.braked_by is None:  # or every attempt would be logged
                 self._log_status(status)
 
-    def log_contact(self) -> None:
-        """Log that a contact began or ended."""
-        self.touched, log = self._node.controller.touched, self._node.get_logger()
-        if self._node.controller.stopped_by_collision:
+    def log_doubt(self) -> None:
+        """Log that a contact, or friction that counts twice, was found or has ended."""
+        controller, log = self._node.controller, self._node.get_logger()
+        self.doubt = controller.doubt
+        if controller.stopped_by_collision:
             return  # the stop is logged
-        if self.touched is None:
+        if self.doubt is Cause.NONE:
             log.info("no external effort beyond its threshold any more")
         else:
-            log.warning(self._contact)
+            log.warning(self._doubt)
 
     @property
-    def _contact(self) -> str:
-        """The present contact in words."""
-        controller, i = self._node.controller, self.touched
-        if i is None:
-            return ""
-        contacts, unit = controller.contacts, unit_of(self._node.robot, i, "effort")
-        return (
-            f"joint '{controller.joint_names[i]}' feels an external {contacts.effort[i]:.3g} "
-            f"{unit}, its threshold is {contacts.threshold[i]:.3g} {unit}; a contact, an unknown "
-            "load, or a wrong model?"
-        )
+    def _doubt(self) -> str:
+        """What is found and does not stop the arm, in words; empty for nothing."""
+        controller = self._node.controller
+        doubted = controller.doubted_for
+        return f"{doubted}; {SENTENCES[controller.doubt].remedy}" if doubted else ""
 
     def _log_status(self, status: Status) -> None:
         node, log = self._node, self._node.get_logger()
@@ -299,8 +294,8 @@ class ControllerReport:
             found.append(
                 Fault(Level.WARN, f"no node subscribes to {topic}; the arm is held where it is")
             )
-        if contact := self._contact:
-            found.append(Fault(Level.WARN, contact))
+        if doubt := self._doubt:
+            found.append(Fault(Level.WARN, doubt))
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
         if len(self._leaders) > 1:

@@ -1,0 +1,114 @@
+"""Counted twice: gravity or friction that the controller adds although the robot does so itself.
+
+What a robot adds shows as an external effort. Gravity that counts twice is one like the gravity of
+the model in every joint: the arm seems to have no weight. Wrong masses, loads and contacts leave
+another pattern. Friction that counts twice pushes every joint along its motion, by as much as the
+friction of the model. Friction that the model lacks pushes against it, and gravity pushes in the
+same direction on the way back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
+from robot_dynamics.control.collision import LEAST_SHARE, SLOW
+from robot_dynamics.control.fields import SCALAR, Field
+from robot_dynamics.control.logic import all_of, both, chosen, either, first_largest, less
+from robot_dynamics.foundation.arrays import Array
+
+OFF, UNSURE = 0.5, 1.0 / 3.0
+"""Largest difference between an external effort and gravity that are the same: parts of gravity,
+and of the threshold for what friction and drives may add."""
+
+WINDOW_S = 5.0
+"""Time of motion in one direction over which external efforts are averaged, s."""
+
+JUDGED = 0.4
+"""Part of the window from which a direction is judged: 2.6 s of motion."""
+
+LEAST, STILL, MOST = 0.5, 0.3, 1.5
+"""External effort along the motion, relative to friction of the model, from which friction counts
+twice, to which it does so still, and up to which."""
+
+FEWEST = 2
+"""Joints that must show it: a hand that lifts one link is felt in one joint like its gravity."""
+
+TWICE = {
+    "weightless_for": Field(SCALAR, "time for which external efforts have been those of gravity"),
+    "weightless_joint": Field(SCALAR, "joint with the largest of them"),
+    "weightless_value": Field(SCALAR, "its external effort, N m or N"),
+    "weightless_limit": Field(SCALAR, "its gravity, N m or N"),
+    "along": Field((2, "n"), "mean external efforts in motion forward and backward, N m or N"),
+    "along_friction": Field((2, "n"), "mean friction of the model then, N m or N"),
+    "along_for": Field((2, "n"), "part of the window in which the joints moved so"),
+    "rubs_twice": Field(SCALAR, "1 if friction counts twice"),
+    "rubs_joint": Field(SCALAR, "joint in which it counts the most"),
+    "rubs_value": Field(SCALAR, "its external effort along the motion, N m or N"),
+    "rubs_limit": Field(SCALAR, "its friction by the model, N m or N"),
+}
+
+
+def count_twice(
+    x: Any, external: Array, threshold: Array, gravity: Array, friction: Array, width: Array,
+    dt: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Compare external efforts with gravity and friction of the model.
+
+    Args:
+        x: Fields of the step.
+        external: External efforts, shape (n,), N m or N.
+        threshold: Their thresholds.
+        gravity: Of the model, shape (n,), N m or N.
+        friction: Of the model at the measured velocities, shape (n,), N m or N.
+        width: Widths of the crossing of friction, shape (n,), rad/s or m/s.
+        dt: Time since the last state, s; 0 if it does not count.
+    """
+    return {
+        **_weightless(x, external, threshold, gravity, dt),
+        **_rubbing(x, external, friction, width, dt),
+    }
+
+
+def _weightless(
+    x: Any, external: Array, threshold: Array, gravity: Array, dt: Any
+) -> dict[str, Any]:
+    i, worst, value, limit = first_largest(abs(external) / threshold, external, gravity)
+    same = less(abs(external - gravity), OFF * abs(gravity) + UNSURE * threshold)
+    # Without an external effort these would not be the same
+    shows = less(UNSURE / (1.0 - OFF) * threshold, abs(gravity))
+    holds = both(less(1.0, worst), all_of(same), less(FEWEST - 0.5, sum(shows)))
+    return {
+        "weightless_for": holds * (x.weightless_for + dt),
+        "weightless_joint": i,
+        "weightless_value": value,
+        "weightless_limit": abs(limit),
+    }
+
+
+def _rubbing(x: Any, external: Array, friction: Array, width: Array, dt: Any) -> dict[str, Any]:
+    moves = np.array([less(SLOW * width, x.qd), less(SLOW * width, -x.qd)])
+    share = moves * minimum(dt / WINDOW_S, 1.0)
+    part = x.along_for + share * (1.0 - x.along_for)
+    pushed = x.along + share * (external - x.along)
+    rubbed = x.along_friction + share * (friction - x.along_friction)
+    # Means begin at zero: the part of the window that they have seen is their weight
+    weight = maximum(part, 1e-9)
+    own, of_model = (0.5 * (row[0] - row[1]) for row in (pushed / weight, rubbed / weight))
+    judged = less(JUDGED, minimum(part[0], part[1])) * less(LEAST_SHARE * x.effort, of_model)
+    ratio = own / maximum(of_model, 1e-9)
+    least = chosen(x.rubs_twice, STILL, LEAST)
+    fits = [both(less(least, one), less(one, MOST)) for one in ratio]
+    found = all_of(np.array([either(1.0 - a, b) for a, b in zip(judged, fits, strict=True)]))
+    i, _, value, limit = first_largest(judged * clip(ratio, 0.0, MOST), own, of_model)
+    return {
+        "along": pushed,
+        "along_friction": rubbed,
+        "along_for": part,
+        "rubs_twice": both(found, less(FEWEST - 0.5, sum(judged))),
+        "rubs_joint": i,
+        "rubs_value": value,
+        "rubs_limit": limit,
+    }
