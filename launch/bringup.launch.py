@@ -204,7 +204,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         for line in [
             *(f"left out: {name} ({why})" for name, why in left_out.items()),
             *silent_hardware(description),
-            *questions(driver),
+            *(() if driver is None else driver.questions),
         ]
     ]
     if given["composed"] == "true":
@@ -423,12 +423,6 @@ def driver_of(name: str, simulated: bool) -> Driver | None:
     driver = driver_named(name)
     check_takes_effort(driver)
     return driver
-
-
-def questions(driver: Driver | None) -> list[str]:
-    """Return what the user of a driver has to find out, a line each."""
-    facts = [] if driver is None else driver.facts
-    return [f"to find out: {name}: {fact.question}" for name, fact in facts if fact.question]
 
 
 def rate_of(text: str) -> float:

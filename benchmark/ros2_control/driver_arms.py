@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike
 from benchmark.faults.managed_arm import ManagedArm
 from benchmark.nodes.processes import ROOT
 from robot_dynamics import Dynamics, Robot
+from robot_dynamics.control.added_efforts import FRICTION, GRAVITY, VELOCITY_TERMS
 from robot_dynamics.export.controllers_config import controller_parameters
 from robot_dynamics.export.driver_checks import per_joint
-from robot_dynamics.export.driver_profile import FRICTION, GRAVITY, VELOCITY_TERMS, Driver
+from robot_dynamics.export.driver_profile import Driver
 from robot_dynamics.export.drivers import driver_named
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import urdf_text

@@ -7,12 +7,14 @@ filled in, and configure the same settings again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
+from robot_dynamics.control import added_efforts
 from robot_dynamics.control.collision import default_thresholds, unidentified_rows
 from robot_dynamics.control.fields import SCALAR, Facts, Field, Layout
 from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
@@ -70,6 +72,9 @@ FACTS = {
 }
 """What a controller knows of its hardware, before the parameters."""
 
+RUBBING = ("viscous", "coulomb", "load")
+"""Terms of friction that resist motion."""
+
 UNLIMITED = LARGEST
 """Limit that no robot reaches, in SI units; the equations have no infinite constants."""
 
@@ -104,6 +109,7 @@ class Defaults:
         friction: Friction of the joints.
         rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg.
         bandwidth: Natural frequency under the default gains, rad/s.
+        added: What the robot is known to add to its commands, of `added_efforts`.
     """
 
     dynamics: Dynamics
@@ -113,6 +119,7 @@ class Defaults:
     friction: Friction
     rotor_inertia: Array
     bandwidth: float
+    added: Sequence[str] = ()
 
     def models(self) -> dict[float, Model]:
         """Return models with the default feedback, by update rate in Hz.
@@ -353,6 +360,7 @@ class Configuration:
                 refuse(f"{quantity}_beyond_urdf", less(limits[i], asked[i]), asked[i], limits[i], i)
         self._refuse_gains(x, rate, refuse)
         self._refuse_drives(x, refuse)
+        self._refuse_added(x, refuse)
         self._refuse_load(x, body, refuse)
         self._hand.refuse(x, among(x.mode, IN_TASK_SPACE), refuse)
         return refuse.found
@@ -392,6 +400,22 @@ class Configuration:
         led = equal(x.mode, GRAVITY_LAW)
         refuse.notice("drives_damp", both(drives, led), -1.0)
         refuse("mode_with_drives", both(drives, negated(among(x.mode, WITH_DRIVES))), x.mode, 0.0)
+
+    def _refuse_added(self, x: Any, refuse: Any) -> None:
+        """Refuse, or notice, what would count twice because the robot adds it itself."""
+
+        def adds(effort: str, *conditions: Any) -> Any:
+            return both(float(effort in self._of.added), *conditions)
+
+        pulls = both(x.compensate_gravity, less(0.0, norm(x.gravity)))
+        refuse("gravity_twice", adds(added_efforts.GRAVITY, pulls), 0.0, 0.0)
+        fights = adds(added_efforts.DRIVE_FEEDBACK, negated(_closes_drives(x)))
+        refuse("drives_fight", fights, 0.0, 0.0)
+        turns = adds(added_efforts.VELOCITY_TERMS, x.compensate_velocity_terms)
+        refuse.notice("velocity_terms_twice", turns, -1.0)
+        friction = [abs(getattr(x, f"friction.{name}")) for name in RUBBING]
+        rubs = both(x.compensate_friction, less(0.0, sum(sum(row) for row in friction)))
+        refuse.notice("friction_twice", adds(added_efforts.FRICTION, rubs), -1.0)
 
     def _refuse_load(self, x: Any, body: dict[str, Any], refuse: Any) -> None:
         """Refuse gravity that is on no planet, and a physically impossible payload."""

@@ -53,6 +53,17 @@ REFUSALS: Mapping[str, Sentence] = {
         ("", ""),
         "use feedforward, pd, pd_gravity, impedance or gravity_compensation with feedback: drive",
     ),
+    "gravity_twice": Sentence(
+        "compensate_gravity is true, but the driver of this model's arm holds its weight by itself",
+        ("", ""),
+        "set compensate_gravity: false, or export the model with --driver none",
+    ),
+    "drives_fight": Sentence(
+        "feedback is by the controller, but the drives of this model's arm always add their own, "
+        "and would pull it to their position command",
+        ("", ""),
+        "set feedback: drive and claim positions, or export the model with --driver none",
+    ),
     "gravity": Sentence("gravity is {value}", ("m/s^2", "m/s^2"), "give {limit} at most"),
     "no_endpoint": Sentence(
         "payload of {value}: the model has no frame of payloads",
@@ -118,6 +129,18 @@ REFUSALS: Mapping[str, Sentence] = {
         "the drives damp an arm that is led by hand, with drive.<joint>.kd",
         ("", ""),
         "lower kd in the driver",
+    ),
+    "friction_twice": Sentence(
+        "compensate_friction is true, and the driver of this model's arm compensates friction by "
+        "itself: it counts twice",
+        ("", ""),
+        "set compensate_friction: false, unless that is switched off in the robot",
+    ),
+    "velocity_terms_twice": Sentence(
+        "compensate_velocity_terms is true, and the driver of this model's arm adds Coriolis and "
+        "centrifugal efforts by itself: they count twice",
+        ("", ""),
+        "set compensate_velocity_terms: false",
     ),
     "slow_rate": Sentence(
         "the update rate is below those for which there are default gains",

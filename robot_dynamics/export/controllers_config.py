@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import yaml
 
+from robot_dynamics.control.added_efforts import SWITCHES
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.driver_checks import per_joint
-from robot_dynamics.export.driver_profile import FRICTION, GRAVITY, VELOCITY_TERMS, Driver
+from robot_dynamics.export.driver_profile import Driver
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.ros2_control import Hardware
@@ -29,13 +30,6 @@ TYPES: Mapping[str, str] = {
 
 DEFAULT_RATE = 1000.0
 """Rate without a profile, Hz."""
-
-SWITCHES: Mapping[str, str] = {
-    GRAVITY: "compensate_gravity",
-    FRICTION: "compensate_friction",
-    VELOCITY_TERMS: "compensate_velocity_terms",
-}
-"""Parameter that is false where the robot adds an effort itself."""
 
 GOAL_TIME = 2.0
 """Time that the joint_trajectory_controller allows for reaching a goal after its end, s."""

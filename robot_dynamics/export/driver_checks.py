@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from robot_dynamics.control.added_efforts import GRAVITY
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.export.driver_profile import GRAVITY, Driver
+from robot_dynamics.export.driver_profile import Driver
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.ros2_control import Hardware, offered
 from robot_dynamics.statics.gravity_capacity import overloaded_joints

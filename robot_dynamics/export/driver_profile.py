@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
-GRAVITY, FRICTION, VELOCITY_TERMS = "gravity", "friction", "velocity terms"
-"""Efforts that a robot may add to its commands; the last are Coriolis and centrifugal efforts."""
+from robot_dynamics.control.added_efforts import DRIVE_FEEDBACK
 
 T = TypeVar("T")
 
@@ -37,7 +36,7 @@ class Driver:
         sources: Repository, commit and date by key.
         rate: Update rate of the driver's own configuration, Hz.
         interfaces: Command interfaces that the controller claims of each joint.
-        adds: Efforts that the robot adds to the commands: of `GRAVITY` and so on.
+        adds: Efforts that the robot adds to the commands: of `added_efforts.SWITCHES`.
         effort_state: Meaning of the effort that it reports.
         plugins: Hardware components that identify it in a URDF.
         bridge: Whether it has no ros2_control hardware, so that a node passes the commands on.
@@ -83,11 +82,22 @@ class Driver:
         return self.drive_kp is not None
 
     @property
+    def added(self) -> tuple[str, ...]:
+        """Return all efforts that robot and drives add to the commands."""
+        return (*self.adds.value, *((DRIVE_FEEDBACK,) if self.closes_loop else ()))
+
+    @property
     def facts(self) -> list[tuple[str, Fact[object]]]:
         """Return the facts by name, those of `setup` last."""
         named = [(field.name, getattr(self, field.name)) for field in fields(self)]
         found = [(name, fact) for name, fact in named if isinstance(fact, Fact)]
         return found + [("setup", fact) for fact in self.setup]
+
+    @property
+    def questions(self) -> list[str]:
+        """Return what its user has to find out, a line each."""
+        named = ((name.replace("_", " "), fact.question) for name, fact in self.facts)
+        return [f"to find out: {name}: {question}" for name, question in named if question]
 
     def source(self, fact: Fact[object]) -> str:
         """Return repository, commit, date and file of a fact."""

@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from robot_dynamics.control.added_efforts import FRICTION, GRAVITY, VELOCITY_TERMS
 from robot_dynamics.errors import check_known
-from robot_dynamics.export.driver_profile import (
-    FRICTION,
-    GRAVITY,
-    VELOCITY_TERMS,
-    Driver,
-    Fact,
-)
+from robot_dynamics.export.driver_profile import Driver, Fact
 from robot_dynamics.robot.urdf.ros2_control import Hardware
 
 EFFORT = ("effort",)

@@ -82,6 +82,7 @@ class ModelRequest:
         bandwidth: Natural frequency under the default gains, rad/s.
         drives: Friction and rotors; by default the friction of the URDF.
         base_moves: Whether the motion of the base is an input.
+        added: What the robot is known to add to its commands; see `Defaults`.
         command: Command that writes the model, without absolute paths.
     """
 
@@ -95,6 +96,7 @@ class ModelRequest:
     bandwidth: float = DEFAULT_BANDWIDTH
     drives: Drives | None = None
     base_moves: bool = False
+    added: Sequence[str] = ()
     command: str = "robot-dynamics export model"
 
     @property
@@ -123,7 +125,8 @@ class ModelParts(ConfiguredStep):
         drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
         carried = request.endpoint, request.hand, request.payload
         driven = drives.friction, drives.rotor_inertia
-        defaults = Defaults(Dynamics(robot), *carried, *driven, request.bandwidth)
+        rest = request.bandwidth, request.added
+        defaults = Defaults(Dynamics(robot), *carried, *driven, *rest)
         super().__init__(defaults, base_moves=request.base_moves, projector=request.projector)
 
 

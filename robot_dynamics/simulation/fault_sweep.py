@@ -14,6 +14,12 @@ import numpy as np
 
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Friction, Settings
+from robot_dynamics.control.added_efforts import (
+    FRICTION,
+    GRAVITY,
+    SWITCHES,
+    VELOCITY_TERMS,
+)
 from robot_dynamics.control.configuration import Defaults
 from robot_dynamics.control.configured_step import ConfiguredStep, allowed, parameter_vector
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
@@ -59,7 +65,7 @@ BATCH = 1024
 DURATION_S, BEGIN_S = 5.0, 0.8
 """Duration of a scenario, and the time at which its motion begins, s."""
 
-MASS_ERROR, FRICTION = 0.1, 0.03
+MASS_ERROR, UNKNOWN_FRICTION = 0.1, 0.03
 """Largest relative error of the masses, and unknown dry friction relative to the effort limits."""
 
 SHORTEST_S, LONGEST_S = 0.01, 0.5
@@ -76,9 +82,6 @@ REST_TO_REST = np.polynomial.Polynomial((0.0, 0.0, 0.0, 10.0, -15.0, 6.0))
 
 STEP_S, DRIVE_STEP_S = 1e-3, 2.5e-4
 """Longest step of the plant, and of one whose drives close the loop, s."""
-
-ADDED = ("gravity", "friction")
-"""Efforts that a robot may add itself; then neither controller nor simulated arm has them."""
 
 UNLIMITED_SPEED = 1.0
 """Speed limit where the URDF gives none, rad/s or m/s."""
@@ -145,11 +148,12 @@ class FaultSweep:
         values: Parameters of the controller other than the default ones, by the names that ROS 2
             gives them.
         noise: Standard deviation of the measured velocities, rad/s or m/s.
+        added: What the robot is known to add to its commands; see `Defaults`.
 
     Attributes:
         arrays: Number of entries of every array.
         unused: Names of `values` that make no difference.
-        adds: Efforts of `ADDED` that the arm adds itself.
+        adds: Efforts that the arm adds itself: neither the controller nor the arm has them.
         by_drives: Whether its drives close the loop.
 
     Raises:
@@ -158,7 +162,12 @@ class FaultSweep:
     """
 
     def __init__(
-        self, robot: Robot, values: Mapping[str, Any] | None = None, *, noise: float = 0.0
+        self,
+        robot: Robot,
+        values: Mapping[str, Any] | None = None,
+        *,
+        noise: float = 0.0,
+        added: Sequence[str] = (),
     ) -> None:
         self.robot, self.noise, values = robot, noise, dict(values or {})
         self.friction = Friction.of(robot)
@@ -167,16 +176,15 @@ class FaultSweep:
         frame = values.pop("payload.frame", "") or None
         if frame is None and any(name.startswith("payload.") for name in values):
             frame = robot.tips[0]
-        self.adds = [x for x in ADDED if values.get(f"compensate_{x}", True) is False]
-        unmodelled = {"compensate_velocity_terms"} & values.keys()
-        for name in unmodelled:
-            del values[name]
+        self.adds = [x for x, name in SWITCHES.items() if values.get(name, True) is False]
         driven = self.friction, np.zeros(robot.dof), bandwidth
         self.dynamics = Dynamics(robot)
-        self._configured = ConfiguredStep(Defaults(self.dynamics, frame, None, None, *driven))
+        self._configured = ConfiguredStep(
+            Defaults(self.dynamics, frame, None, None, *driven, added)
+        )
         layout = self._configured.configuration.parameters
         self._parameters, unused = parameter_vector(layout, robot.joint_names, values)
-        self.unused = [*unused, *unmodelled]
+        self.unused = list(unused)
         step = self._configured.step
         mode = values.get("mode", Settings.mode)
         law = LAWS.index(mode)
@@ -188,11 +196,13 @@ class FaultSweep:
         self._step = StepLanes(step, sorted(laws))
         self.inertias = SymbolicInertias(robot)
         self.by_drives = values.get("feedback", Settings.feedback) == DRIVE
-        plant = PlantStages(self.inertias)
+        turns = VELOCITY_TERMS not in self.adds
+        plant = PlantStages(self.inertias, velocity_terms=turns)
         self._stages = stages = FaultStages(self._step, plant, by_drives=self.by_drives)
         self.arrays = stages.sizes
         generic = self.inertias.robot_with(np.ones(len(self.inertias)), np.ones(3))
-        key = f"{key_of(step, robot_digest(robot))} {robot_digest(generic)} {self.by_drives}"
+        how = f"{self.by_drives} {turns}"
+        key = f"{key_of(step, robot_digest(robot))} {robot_digest(generic)} {how}"
         self._loop = NativeLoop(
             stages.sizes,
             lambda: fused(stages.items(), stages.sizes, stages.kept),
@@ -329,14 +339,14 @@ class Scenarios:
         )
         limit = effort_limits(robot)
         arm["limit"] = limit
-        if "gravity" in sweep.adds:
+        if GRAVITY in sweep.adds:
             arm["gravity"] = np.zeros(3)
-        if "friction" in sweep.adds:
+        if FRICTION in sweep.adds:
             arm |= {"viscous": np.zeros(n), "coulomb": np.zeros(n)}
         known = np.where(np.isfinite(limit), limit, 0.0)
         self.arrays = {name: np.tile(arm[name], (BATCH, 1)) for name in arm.keys() & sweep.arrays}
         self.arrays["body"] *= 1.0 + self._uniform(-MASS_ERROR, MASS_ERROR)
-        self.arrays[OPEN_BRAKES] = arm["coulomb"] + known * self._uniform(0.0, FRICTION, n)
+        self.arrays[OPEN_BRAKES] = arm["coulomb"] + known * self._uniform(0.0, UNKNOWN_FRICTION, n)
         self._plan_motions(sweep)
         kinds = self._rng.integers(0, len(KINDS), (BATCH, 1))
         joint = self._rng.integers(0, n, (BATCH, 1))

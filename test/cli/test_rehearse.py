@@ -12,6 +12,7 @@ from robot_dynamics import read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.recordings.recorded_motion import read_motion
 from robot_dynamics.robot import find_robot
+from robot_dynamics.simulation import fault_sweep
 from robot_dynamics.simulation.fault_sweep import FaultSweep
 from robot_dynamics.simulation.simd.fault_stages import KINDS
 
@@ -168,7 +169,7 @@ def test_the_configuration_of_a_driver_is_swept_at_its_rate(tmp_path, capsys):
     assert {row["scenario"][1] for row in json.loads(found)["faults"]} == {100.0}
 
 
-@pytest.mark.parametrize("adds", ["gravity", "friction"])
+@pytest.mark.parametrize("adds", ["gravity", "friction", "velocity_terms"])
 def test_what_a_robot_adds_itself_is_left_out_of_controller_and_arm(tmp_path, capsys, adds):
     config = tmp_path / "own.yaml"
     config.write_text(f"controller_node: {{ros__parameters: {{compensate_{adds}: false}}}}")
@@ -178,3 +179,36 @@ def test_what_a_robot_adds_itself_is_left_out_of_controller_and_arm(tmp_path, ca
     still = [row for row in rows if row["kind"] == "none"]
     # An arm whose gravity counted on one side only would fall, 3 rad/s in half a second
     assert all(row["worst"] < 0.1 for row in still)
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_an_arm_moves_by_its_velocities_as_its_robot_compensates_them(monkeypatch, added):
+    monkeypatch.setattr(fault_sweep, "MASS_ERROR", 0.0)
+    monkeypatch.setattr(fault_sweep, "UNKNOWN_FRICTION", 0.0)
+    robot = read_urdf(find_robot("ur5"))
+    sweep = FaultSweep(robot, {"compensate_velocity_terms": not added})
+    assert not sweep.unused
+    kinds = sweep.run(3, 500.0, count=64).kind
+    number = int(np.flatnonzero(kinds == list(KINDS).index("none"))[0])
+    # Coriolis efforts on one side only leave 15 mrad
+    assert np.abs(sweep.replay(3, 500.0, number).log.error).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("plugin", "parameters", "line"),
+    [
+        ("ur_robot_driver/URPositionHardwareInterface", "compensate_gravity: true",
+         "holds its weight by itself; set compensate_gravity: false"),
+        ("openarm_hardware/OpenArm_v10HW", "command_interfaces: [effort]",
+         "would pull it to their position command; set feedback: drive"),
+    ],
+)  # fmt: skip
+def test_what_counts_twice_by_the_driver_of_the_arm_is_refused(
+    tmp_path, capsys, plugin, parameters, line
+):
+    robot, config = tmp_path / "arm.urdf", tmp_path / "own.yaml"
+    robot.write_text(urdf(plugin, STATES))
+    config.write_text(f"arm_controller: {{ros__parameters: {{{parameters}}}}}")
+    assert main(["rehearse", str(robot), "--faults", "8", "--config", str(config)]) == 1
+    said = capsys.readouterr().err
+    assert line in said and "Traceback" not in said

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control.added_efforts import (
+    DRIVE_FEEDBACK,
+    FRICTION,
+    GRAVITY,
+    VELOCITY_TERMS,
+)
 from robot_dynamics.control.configuration import Configuration, Defaults
+from robot_dynamics.control.configured_step import ConfiguredStep, parameter_vector
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.parameters import OF_SETTINGS
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.step import Step
 from robot_dynamics.robot import find_robot
 
@@ -61,3 +69,39 @@ def test_a_limit_of_zero_is_that_of_the_urdf(configuration):
     for name in ("limits.effort", "limits.velocity"):
         np.testing.assert_array_equal(zero[name], usual[name])
         assert (np.asarray(usual[name]) > 0.0).all()
+
+
+def verdict(added, **given):
+    """What is refused, and what is noticed, of parameters of a robot that adds efforts itself."""
+    robot = read_urdf(find_robot("planar_2r"))
+    rubbing = Friction(np.ones(2), np.ones(2))
+    defaults = Defaults(Dynamics(robot), None, None, None, rubbing, np.zeros(2), 20.0, added)
+    configured = ConfiguredStep(defaults)
+    values = {"command_interfaces": ["position", "velocity", "effort"], **given}
+    layout = configured.configuration.parameters
+    vector, _ = parameter_vector(layout, robot.joint_names, values)
+    found = configured.configuration(vector)["refusal"]
+    of = configured.configuration.refusal.of
+    return tuple(list(REFUSALS)[round(float(of(found, x)))] for x in ("refused", "noticed"))
+
+
+DRIVES = {"feedback": "drive", "drive.joint_1.kp": 50.0, "drive.joint_2.kp": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("added", "given", "refused", "noticed"),
+    [
+        ((), {}, "none", "none"),
+        ((GRAVITY,), {}, "gravity_twice", "none"),
+        ((GRAVITY,), {"compensate_gravity": False}, "none", "none"),
+        ((GRAVITY,), {"gravity": [0.0, 0.0, 0.0]}, "none", "none"),
+        ((FRICTION,), {}, "none", "friction_twice"),
+        ((FRICTION,), {"compensate_friction": False}, "none", "none"),
+        ((VELOCITY_TERMS,), {}, "none", "velocity_terms_twice"),
+        ((VELOCITY_TERMS,), {"compensate_velocity_terms": False}, "none", "none"),
+        ((DRIVE_FEEDBACK,), {}, "drives_fight", "none"),
+        ((DRIVE_FEEDBACK,), DRIVES, "none", "none"),
+    ],
+)
+def test_what_a_robot_is_known_to_add_does_not_count_twice(added, given, refused, noticed):
+    assert verdict(added, **given) == (refused, noticed)

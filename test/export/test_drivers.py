@@ -13,7 +13,7 @@ import yaml
 
 from driven_arm import STATES, urdf
 from robot_dynamics.cli import main
-from robot_dynamics.export.driver_profile import FRICTION, GRAVITY, VELOCITY_TERMS
+from robot_dynamics.control.added_efforts import FRICTION, GRAVITY, VELOCITY_TERMS
 from robot_dynamics.export.drivers import DRIVERS
 from robot_dynamics.robot import share_folder
 from robot_dynamics.robot.urdf.ros2_control import Interfaces, offered, read_hardware

@@ -239,9 +239,8 @@ def _config(arguments: argparse.Namespace) -> int:
     write_whole(output, text)
     rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
     print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")
-    for name, fact in [] if driver is None else driver.facts:
-        if fact.question:
-            print(f"to find out: {name.replace('_', ' ')}: {fact.question}")
+    for line in [] if driver is None else driver.questions:
+        print(line)
     return 0
 
 
@@ -261,6 +260,7 @@ def _model(arguments: argparse.Namespace) -> int:
         arguments.bandwidth,
         drives_of(arguments.robot, arguments.parameters, robot),
         False,
+        () if arm.driver is None else arm.driver.added,
         _command(arguments),
     )
     say(f"writing the kernels of {robot.name}")

@@ -42,7 +42,10 @@ from robot_dynamics.control import Model
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.export.controllers_config import CONTROLLER
+from robot_dynamics.export.drivers import recognized
 from robot_dynamics.foundation.user_files import number, read_yaml
+from robot_dynamics.robot.catalogue import located
+from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 if TYPE_CHECKING:
@@ -208,10 +211,12 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     robot = whole.with_locked(still)
     values = {} if arguments.config is None else controller_values(arguments.config)
     own_rate = values.pop("rate", None)
+    driver = recognized(read_hardware(located(arguments.robot)))
+    added = () if driver is None else driver.added
     try:
         with stages() as progress:
             progress("compiling", 0.0)
-            sweep = FaultSweep(robot, values, noise=arguments.noise)
+            sweep = FaultSweep(robot, values, noise=arguments.noise, added=added)
             if sweep.unused:
                 console.print(f"not swept: {', '.join(sweep.unused)}", soft_wrap=True)
             if arguments.scenario is not None:

@@ -49,6 +49,8 @@ class PlantStages:
         stribeck: Whether friction at rest may exceed that of sliding.
         uneven: Whether friction may grow with the load, or have an offset.
         remembers: Whether friction may remember the way; only with `passive`.
+        velocity_terms: Whether Coriolis and centrifugal efforts act; not on an arm that adds them
+            to its commands itself.
     """
 
     def __init__(
@@ -59,8 +61,10 @@ class PlantStages:
         stribeck: bool = False,
         uneven: bool = False,
         remembers: bool = False,
+        velocity_terms: bool = True,
     ) -> None:
         self.inertias, self._passive, self._remembers = inertias, passive, remembers
+        self._velocity_terms = velocity_terms
         self._stribeck, self._uneven = stribeck, uneven
         self.n = inertias.arm.dof
         self._parents = composite_body.elimination_parents(inertias.arm)
@@ -133,8 +137,9 @@ class PlantStages:
         """
         of_robot = x["body"], x["gravity"]
         M = self.inertias.mass_matrix(*of_robot, x[q])
+        rates = x[qd] if self._velocity_terms else np.zeros(self.n)
         base = base_row(x["reference"], halves) if self.inertias.base_moves else None
-        return M, self.inertias.efforts(*of_robot, (x[q], x[qd], qdd), base)
+        return M, self.inertias.efforts(*of_robot, (x[q], rates, qdd), base)
 
     @property
     def _base(self) -> tuple[str, ...]:
