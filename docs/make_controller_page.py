@@ -24,7 +24,11 @@ STAGES = {
     ),
     "sense": ("contacts.py", "measured way", "direction that friction remembers of it"),
     "add": ("contacts.py", "state", "efforts that the robot adds itself"),
-    "observe": ("contacts.py", "state; last efforts", "external efforts, contact, what counts twice"),
+    "observe": (
+        "contacts.py",
+        "state; last efforts",
+        "external efforts, contact, what counts twice",
+    ),
     "supervise": (
         "supervision.py",
         "reference; findings of the watches",

@@ -72,13 +72,22 @@ class ConfiguredStep:
         Raises:
             ArgumentError: If the controller would refuse it.
         """
-        found = self.configuration(parameters)["refusal"]
-        of = self.configuration.refusal.of
-        sentence = list(REFUSALS.values())[round(float(of(found, "refused")))]
-        if sentence.text:
-            i, value, limit = (float(of(found, name)) for name in ("joint", "value", "limit"))
-            text = sentence.words(self.robot, round(i), value, limit)
-            raise ArgumentError(f"{text}; {sentence.remedy.format(limit=f'{limit:.4g}')}")
+        if refused := self._words(parameters, "refused", ("joint", "value", "limit")):
+            raise ArgumentError(refused)
+
+    def noticed(self, parameters: Array) -> str:
+        """Return what the controller would say of parameters that it accepts; empty for nothing."""
+        return self._words(parameters, "noticed", ("noticed_joint",))
+
+    def _words(self, parameters: Array, kind: str, numbers: Sequence[str]) -> str:
+        """Return the sentence of a check, with joint, value and limit; empty for none."""
+        found, of = self.configuration(parameters)["refusal"], self.configuration.refusal.of
+        sentence = list(REFUSALS.values())[round(float(of(found, kind)))]
+        if not sentence.text:
+            return ""
+        i, value, limit = [*(float(of(found, name)) for name in numbers), 0.0, 0.0][:3]
+        text = sentence.words(self.robot, round(i), value, limit)
+        return f"{text}; {sentence.remedy.format(limit=f'{limit:.4g}')}"
 
 
 def parameter_vector(

@@ -29,12 +29,13 @@ WINDOW_S = 5.0
 JUDGED = 0.4
 """Part of the window from which a direction is judged: 2.6 s of motion."""
 
-LEAST, STILL, MOST = 0.5, 0.3, 1.5
+LEAST, STILL, MOST = 0.6, 0.4, 1.4
 """External effort along the motion, relative to friction of the model, from which friction counts
 twice, to which it does so still, and up to which."""
 
-FEWEST = 2
-"""Joints that must show it: a hand that lifts one link is felt in one joint like its gravity."""
+WEIGHED, RUBBED = 2, 3
+"""Fewest joints that must show it: a hand that lifts one link is felt in one joint like its gravity,
+and two joints may move along their wrong gravity by chance."""
 
 TWICE = {
     "weightless_for": Field(SCALAR, "time for which external efforts have been those of gravity"),
@@ -79,7 +80,7 @@ def _weightless(
     same = less(abs(external - gravity), OFF * abs(gravity) + UNSURE * threshold)
     # Without an external effort these would not be the same
     shows = less(UNSURE / (1.0 - OFF) * threshold, abs(gravity))
-    holds = both(less(1.0, worst), all_of(same), less(FEWEST - 0.5, sum(shows)))
+    holds = both(less(1.0, worst), all_of(same), less(WEIGHED - 0.5, sum(shows)))
     return {
         "weightless_for": holds * (x.weightless_for + dt),
         "weightless_joint": i,
@@ -107,7 +108,7 @@ def _rubbing(x: Any, external: Array, friction: Array, width: Array, dt: Any) ->
         "along": pushed,
         "along_friction": rubbed,
         "along_for": part,
-        "rubs_twice": both(found, less(FEWEST - 0.5, sum(judged))),
+        "rubs_twice": both(found, less(min(RUBBED, len(x.q)) - 0.5, sum(judged))),
         "rubs_joint": i,
         "rubs_value": value,
         "rubs_limit": limit,

@@ -96,8 +96,9 @@ class Driver:
     @property
     def questions(self) -> list[str]:
         """Return what its user has to find out, a line each."""
-        named = ((name.replace("_", " "), fact.question) for name, fact in self.facts)
-        return [f"to find out: {name}: {question}" for name, question in named if question]
+        asked = [(name, fact) for name, fact in self.facts if fact.question]
+        named = [(x.value if name == "setup" else name.replace("_", " "), x) for name, x in asked]
+        return [f"to find out: {what}: {fact.question}" for what, fact in named]
 
     def source(self, fact: Fact[object]) -> str:
         """Return repository, commit, date and file of a fact."""
