@@ -34,8 +34,8 @@ LEAST, STILL, MOST = 0.6, 0.4, 1.4
 twice, to which it does so still, and up to which."""
 
 WEIGHED, RUBBED = 2, 3
-"""Fewest joints that must show it: a hand that lifts one link is felt in one joint like its gravity,
-and two joints may move along their wrong gravity by chance."""
+"""Fewest joints that must show it. A hand that lifts one link is felt in one joint like its gravity;
+two joints may move along wrong gravity by chance."""
 
 TWICE = {
     "weightless_for": Field(SCALAR, "time for which external efforts have been those of gravity"),
