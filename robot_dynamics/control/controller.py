@@ -536,14 +536,14 @@ class Controller:
         return self._words(self.cause, "stop")
 
     @property
-    def doubt(self) -> Cause:
+    def warning(self) -> Cause:
         """Return what is to be reported and does not stop the arm."""
-        return CAUSES[int(self.field("doubt")[0])]
+        return CAUSES[int(self.field("warning")[0])]
 
     @property
-    def doubted_for(self) -> str | None:
+    def warned_of(self) -> str | None:
         """Reason of the present report, with joint, value and limit, if there is one."""
-        return self._words(self.doubt, "doubt")
+        return self._words(self.warning, "warning")
 
     def _words(self, cause: Cause, kind: str) -> str | None:
         """Return the sentence of a cause with the numbers of a stop or a report."""

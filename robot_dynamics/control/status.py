@@ -138,7 +138,7 @@ def next_status(x: Any) -> Any:
 
 
 class Cause(enum.IntEnum):
-    """Cause of a stop or of a report. Its number is the one of the fields `cause` and `doubt`."""
+    """Cause of a stop or of a report. Its number is the one of the fields `cause` and `warning`."""
 
     NONE = 0
     TRACKING_ERROR = 1

@@ -101,10 +101,10 @@ SUPERVISION = {
     "stop_joint": Field(SCALAR, "joint that stopped the arm"),
     "stop_value": Field(SCALAR, "quantity that exceeded its limit"),
     "stop_limit": Field(SCALAR, "the limit"),
-    "doubt": Field(SCALAR, "number of the cause that is reported and does not stop the arm"),
-    "doubt_joint": Field(SCALAR, "its joint"),
-    "doubt_value": Field(SCALAR, "its quantity"),
-    "doubt_limit": Field(SCALAR, "the limit"),
+    "warning": Field(SCALAR, "number of the cause that is reported and does not stop the arm"),
+    "warning_joint": Field(SCALAR, "its joint"),
+    "warning_value": Field(SCALAR, "its quantity"),
+    "warning_limit": Field(SCALAR, "the limit"),
     "paused": Field(SCALAR, "1 from a loss of messages to `resume`"),
     "armed": Field(SCALAR, "1 if the present motion of the reference began where the arm is"),
     "settled_at": Field(SCALAR, "time until which the arm is held before it follows, s", NEVER),
@@ -286,7 +286,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "stop_joint": joint,
         "stop_value": value,
         "stop_limit": limit,
-        **_doubt(x, cause),
+        **_warning(x, cause),
         "paused": paused,
         "armed": armed,
         "settled_at": settled_at,
@@ -322,7 +322,7 @@ def _touched(x: Any) -> Any:
     return chosen(seen, x.contact, -1.0)
 
 
-def _doubt(x: Any, cause: Any) -> dict[str, Any]:
+def _warning(x: Any, cause: Any) -> dict[str, Any]:
     """Return what is reported, with joint, value and limit: a contact, or friction counted twice.
 
     Args:
@@ -335,7 +335,9 @@ def _doubt(x: Any, cause: Any) -> dict[str, Any]:
     rubs = (float(Cause.FRICTION_TWICE), x.rubs_joint, x.rubs_value, x.rubs_limit)
     seen = both(x.rubs_twice, negated(equal(x.reaction, NO_REACTION)))
     found = (chosen(touches, a, seen * b) for a, b in zip(contact, rubs, strict=True))
-    return dict(zip(("doubt", "doubt_joint", "doubt_value", "doubt_limit"), found, strict=True))
+    return dict(
+        zip(("warning", "warning_joint", "warning_value", "warning_limit"), found, strict=True)
+    )
 
 
 def _of_contact(x: Any) -> tuple[Any, Any]:

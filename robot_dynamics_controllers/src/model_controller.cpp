@@ -835,11 +835,11 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   } else if (braked < -0.5 && was_braked > -0.5) {
     RCLCPP_INFO(logger, "the joints move");
   }
-  const double doubt = now.number("doubt");
-  const double doubted = before.active() ? before.number("doubt") : 0.0;
-  if (doubt != doubted && cause_of(now) != "collision") {
-    if (doubt > 0.5) {
-      RCLCPP_WARN(logger, "%s", words_for_doubt(now).c_str());
+  const double warning = now.number("warning");
+  const double warned = before.active() ? before.number("warning") : 0.0;
+  if (warning != warned && cause_of(now) != "collision") {
+    if (warning > 0.5) {
+      RCLCPP_WARN(logger, "%s", words_for_warning(now).c_str());
     } else {
       RCLCPP_INFO(logger, "no external effort beyond its threshold any more");
     }

@@ -23,7 +23,7 @@ std::string joint_name(const Model & model, std::size_t joint)
   return "joint " + quoted(model.joints[joint].name);
 }
 
-/// Return the sentence of a cause with the numbers of a stop or a doubt.
+/// Return the sentence of a cause with the numbers of a stop or a warning.
 std::string words_for_cause(
   const Snapshot & snapshot, const char * number, const std::string & kind)
 {
@@ -67,9 +67,9 @@ std::string words_for_status(const Snapshot & snapshot)
   return snapshot.in_task() ? status.words_in_task : status.words;
 }
 
-std::string words_for_doubt(const Snapshot & snapshot)
+std::string words_for_warning(const Snapshot & snapshot)
 {
-  return words_for_cause(snapshot, "doubt", "doubt");
+  return words_for_cause(snapshot, "warning", "warning");
 }
 
 std::string reason_of_status(const Snapshot & snapshot)
@@ -240,8 +240,8 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);
   }
-  if (snapshot.number("doubt") > 0.5) {
-    add_fault(msg, Status::WARN, words_for_doubt(snapshot));
+  if (snapshot.number("warning") > 0.5) {
+    add_fault(msg, Status::WARN, words_for_warning(snapshot));
   }
   if (snapshot.number("braked_by") > -0.5) {
     add_fault(msg, Status::WARN, words_for_brake(snapshot));

@@ -103,7 +103,7 @@ std::string words_for_brake(const Snapshot & snapshot);
 builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot);
 
 /// Return what is reported and does not stop the arm, in words.
-std::string words_for_doubt(const Snapshot & snapshot);
+std::string words_for_warning(const Snapshot & snapshot);
 
 /// Return what a deactivated controller leaves behind.
 std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort);

@@ -33,7 +33,7 @@ def moved(model, seconds, **plant):
     for k in range(round(seconds)):
         bench.move(*((0.9, 0.4) if k % 2 == 0 else (-0.2, -0.9)))
         bench.run(1.0)
-        found.add(bench.controller.doubt)
+        found.add(bench.controller.warning)
     return bench, found
 
 
@@ -81,7 +81,7 @@ def test_a_hand_that_lifts_one_link_is_a_contact(knowing, joint, share):
     bench.run(3.0)
     if joint == 0 and abs(share) > 0.75:
         assert bench.controller.touched == 0
-        assert bench.controller.doubt is Cause.COLLISION
+        assert bench.controller.warning is Cause.COLLISION
     assert bench.controller.cause is Cause.NONE
 
 
@@ -97,13 +97,13 @@ def test_friction_that_the_robot_adds_itself_is_reported_and_stops_nothing(knowi
     bench, found = moved(knowing, 14, friction=scaled(LITTLE))
     assert found == {Cause.NONE, Cause.FRICTION_TWICE}
     assert bench.controller.status is Status.TRACKING
-    push, friction = (bench.controller.field(f"doubt_{x}").item() for x in ("value", "limit"))
+    push, friction = (bench.controller.field(f"warning_{x}").item() for x in ("value", "limit"))
     assert LEAST * friction < push < MOST * friction
     # What the friction of the model is at the mean speed, and what the robot leaves
-    i = int(bench.controller.field("doubt_joint").item())
+    i = int(bench.controller.field("warning_joint").item())
     assert FRICTION.coulomb[i] < friction < FRICTION.coulomb[i] + 2.0 * FRICTION.viscous[i]
     assert push == pytest.approx((1.0 - LITTLE) * friction, rel=0.1)
-    assert bench.controller.doubted_for.startswith(
+    assert bench.controller.warned_of.startswith(
         f"joint '{bench.controller.joint_names[i]}' is pushed along its motion by {push:.3g} N m, "
         f"its friction in the model is {friction:.3g} N m"
     )

@@ -355,8 +355,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if output.subscriber_count:
                 stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
                 output.publish(JointValues.of_efforts(controller.joint_names, stamp, efforts))
-        if controller.doubt is not report.doubt:
-            report.log_doubt()
+        if controller.warning is not report.warning:
+            report.log_warning()
         return True
 
     def _message(self, command: Command) -> Efforts | JointValues:

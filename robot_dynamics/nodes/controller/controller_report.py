@@ -56,7 +56,7 @@ class ControllerReport:
         status: The last status reported.
         cause: The last cause of a stop reported.
         braked_by: The last joint reported as not moving.
-        doubt: What was last reported of what does not stop the arm.
+        warning: Cause that was last reported without a stop.
         at_work: Whether the node is active or about to be.
     """
 
@@ -95,7 +95,7 @@ class ControllerReport:
         self.cause: Cause | None = None
         self._stop = Status.STOPPED.words
         self.braked_by: str | None = None
-        self.doubt = Cause.NONE
+        self.warning = Cause.NONE
 
     @property
     def unfollowed(self) -> str:
@@ -143,23 +143,23 @@ class ControllerReport:
             if self.braked_by is None:  # or every attempt would be logged
                 self._log_status(status)
 
-    def log_doubt(self) -> None:
+    def log_warning(self) -> None:
         """Log that a contact, or friction that counts twice, was found or has ended."""
         controller, log = self._node.controller, self._node.get_logger()
-        self.doubt = controller.doubt
+        self.warning = controller.warning
         if controller.stopped_by_collision:
             return  # the stop is logged
-        if self.doubt is Cause.NONE:
+        if self.warning is Cause.NONE:
             log.info("no external effort beyond its threshold any more")
         else:
-            log.warning(self._doubt)
+            log.warning(self._warning)
 
     @property
-    def _doubt(self) -> str:
-        """What is found and does not stop the arm, in words; empty for nothing."""
+    def _warning(self) -> str:
+        """Words for the present warning; empty without one."""
         controller = self._node.controller
-        doubted = controller.doubted_for
-        return f"{doubted}; {SENTENCES[controller.doubt].remedy}" if doubted else ""
+        warned = controller.warned_of
+        return f"{warned}; {SENTENCES[controller.warning].remedy}" if warned else ""
 
     def _log_status(self, status: Status) -> None:
         node, log = self._node, self._node.get_logger()
@@ -294,8 +294,8 @@ class ControllerReport:
             found.append(
                 Fault(Level.WARN, f"no node subscribes to {topic}; the arm is held where it is")
             )
-        if doubt := self._doubt:
-            found.append(Fault(Level.WARN, doubt))
+        if warning := self._warning:
+            found.append(Fault(Level.WARN, warning))
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
         if len(self._leaders) > 1:
