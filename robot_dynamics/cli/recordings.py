@@ -95,7 +95,7 @@ def read_motion_file(path: Path, robot: Robot) -> Waypoints:
         from robot_dynamics.recordings import bag_trajectories  # noqa: PLC0415  # needs rosbags
 
         return bag_trajectories.recorded_waypoints(path, robot.joint_names)
-    return read_trajectory(path, robot.joint_names)
+    return read_trajectory(path, robot.joint_names, followers=robot.followers)
 
 
 def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | None:

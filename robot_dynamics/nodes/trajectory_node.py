@@ -159,7 +159,7 @@ def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPat
 
 
 def _from_file(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
-    waypoints = read_trajectory(parameters.file, robot.joint_names)
+    waypoints = read_trajectory(parameters.file, robot.joint_names, followers=robot.followers)
     if not parameters.smooth:
         waypoints = waypoints.without_overshoot()
     return FollowedPath(waypoints.arriving_at_rest())

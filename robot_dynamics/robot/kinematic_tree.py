@@ -417,6 +417,11 @@ class KinematicTree(Value):
         return tuple(joint for joint in self.moving_joints if joint.mimic is None)
 
     @cached_property
+    def followers(self) -> dict[str, Mimic]:
+        """Couplings of the joints that mimic another one, by name."""
+        return {joint.name: joint.mimic for joint in self.moving_joints if joint.mimic is not None}
+
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the independent joints: the order of q, qd, qdd and tau.
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import yaml
 from robot_dynamics.errors import TrajectoryError, shown
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml, write_whole
+from robot_dynamics.robot.kinematic_tree import Mimic
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
 
 CSV_COLUMNS = {"positions": "q", "velocities": "qd", "accelerations": "qdd", "effort": "tau"}
@@ -27,6 +28,7 @@ def read_trajectory(
     path: str | Path,
     known: Sequence[str] | None = None,
     *,
+    followers: Mapping[str, Mimic] | None = None,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
     """Read waypoints from a .yaml or .csv file.
@@ -34,6 +36,7 @@ def read_trajectory(
     Args:
         path: The file; its suffix selects the format.
         known: Names of all joints of the robot; by default the names in the file.
+        followers: Couplings of joints that mimic others, as of `Robot.followers`.
         allow_end_velocity: Accept a motion that does not end at rest.
 
     Raises:
@@ -57,6 +60,7 @@ def read_trajectory(
             names,
             points,
             names if known is None else known,
+            followers=followers,
             allow_end_velocity=allow_end_velocity,
         )
     except TrajectoryError as error:

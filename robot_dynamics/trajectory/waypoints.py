@@ -6,7 +6,7 @@ per point, one column per joint, finite numbers and increasing times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,12 +14,16 @@ import numpy as np
 
 from robot_dynamics.errors import TrajectoryError, nearest
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.robot.kinematic_tree import Mimic
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 """Fields of a point, with the names of `trajectory_msgs/JointTrajectoryPoint`."""
 
 LARGEST = 1e12
 """Largest number of a received motion, and largest time, s; beyond, powers overflow."""
+
+FOLLOWS = 2e-3
+"""Difference of a joint from where its leader puts it that may be measured, rad or m."""
 
 LEAST_STEP_S = 1e-15
 """Least time between two points, s; below, slopes overflow."""
@@ -171,6 +175,7 @@ def read_points(
     points: Sequence[Point],
     known: Sequence[str],
     *,
+    followers: Mapping[str, Mimic] | None = None,
     allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
@@ -185,15 +190,19 @@ def read_points(
         joint_names: Names in the order of the entries of every point.
         points: The unchecked motion.
         known: Names of all joints of the robot.
+        followers: Couplings of joints that mimic others, by name. They may be named, too, with
+            positions that fit those of their leaders.
         allow_partial: Accept a motion of some of the joints.
         allow_end_velocity: Accept a motion that does not end at rest.
 
     Returns:
-        Waypoints in the order of `joint_names`.
+        Waypoints of the independent joints, in the order of `joint_names`.
 
     Raises:
         TrajectoryError: One line that names joint, point and field, and the remedy.
     """
+    if any(name in (followers or {}) for name in joint_names):
+        joint_names, points = _without_followers(joint_names, points, followers or {})
     names, n = tuple(joint_names), len(joint_names)
     if n > len(known) or (n < len(known) and n > 0 and not allow_partial):
         partial = "" if n > len(known) else "; give all of them, or set allow_partial_joints_goal"
@@ -220,6 +229,34 @@ def read_points(
         times,
         *(_rows(field, [getattr(point, field) for point in points], n) for field in FIELDS),  # type: ignore[arg-type]
     )
+
+
+def _without_followers(
+    names: Sequence[str], points: Sequence[Point], followers: Mapping[str, Mimic]
+) -> tuple[list[str], list[Point]]:
+    """Return a motion without joints that follow others, once their positions have been checked."""
+    for k, point in enumerate(points):
+        _check_lengths(k, point, len(names))
+    for name in followers.keys() & set(names):
+        one = followers[name]
+        mimics = f"joint '{name}' follows '{one.joint}' (times {one.multiplier:g}"
+        mimics += f", plus {one.offset:g})" if one.offset else ")"
+        if one.joint not in names:
+            raise TrajectoryError(f"trajectory: {mimics}; name '{one.joint}' in its place")
+        for k, point in enumerate(points):
+            at = dict(zip(names, point.positions, strict=True))
+            own, due = at[name], one.multiplier * at[one.joint] + one.offset
+            if abs(own - due) > FOLLOWS:
+                raise TrajectoryError(
+                    f"trajectory point {k}: {mimics}, but is to be at {own:g} instead of {due:g}; "
+                    "leave it out"
+                )
+    kept = [i for i, name in enumerate(names) if name not in followers]
+
+    def without(row: Sequence[float]) -> Sequence[float]:
+        return [row[i] for i in kept] if len(row) else row
+
+    return [names[i] for i in kept], [Point(p.time, *map(without, p[1:])) for p in points]
 
 
 def _check_lengths(k: int, point: Point, n: int) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.robot.kinematic_tree import Mimic
 from robot_dynamics.trajectory import Point, State, Waypoints, interpolate, read_points
 
 ROBOT = ("shoulder", "elbow", "wrist")
@@ -139,6 +140,49 @@ def test_a_faulty_motion_is_refused_in_one_line(case):
     names, faulty, options, message = REFUSED[case]
     with pytest.raises(TrajectoryError) as refusal:
         read_points(names, faulty, ROBOT, **options)
+    assert str(refusal.value) == message
+
+
+FOLLOWERS = {"tip": Mimic("wrist", -0.5, 0.1)}
+
+
+@given(st.floats(-1.0, 1.0), st.floats(-1e-3, 1e-3), st.permutations([*ROBOT, "tip"]))
+def test_a_joint_that_follows_another_may_be_named_with_its_position(wrist, off, names):
+    at = {"shoulder": 0.3, "elbow": 0.2, "wrist": wrist, "tip": 0.1 - 0.5 * wrist + off}
+    row = [at[name] for name in names]
+    read = read_points(names, [Point(1.0, row, row)], ROBOT, followers=FOLLOWERS,
+                       allow_end_velocity=True)  # fmt: skip
+    assert read.joint_names == tuple(name for name in names if name != "tip")
+    for given_row in (read.positions, read.velocities):
+        assert given_row[0].tolist() == [at[name] for name in read.joint_names]
+
+
+@pytest.mark.parametrize(
+    ("names", "row", "message"),
+    [
+        (
+            ["wrist", "tip"],
+            [1.0, 0.1],
+            "trajectory point 0: joint 'tip' follows 'wrist' (times -0.5, plus 0.1), but is to be "
+            "at 0.1 instead of -0.4; leave it out",
+        ),
+        (
+            ["tip"],
+            [0.1],
+            "trajectory: joint 'tip' follows 'wrist' (times -0.5, plus 0.1); name 'wrist' in its "
+            "place",
+        ),
+        (
+            ["wrist", "tip"],
+            [1.0],
+            "trajectory point 0: positions has 1 entries for 2 joints; give one per joint, "
+            "positions are required",
+        ),
+    ],
+)
+def test_a_joint_that_follows_another_is_refused_elsewhere_and_alone(names, row, message):
+    with pytest.raises(TrajectoryError) as refusal:
+        read_points(names, [Point(1.0, row)], ROBOT, followers=FOLLOWERS)
     assert str(refusal.value) == message
 
 

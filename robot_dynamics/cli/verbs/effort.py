@@ -92,7 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
 
         written = fill_bag(source, output, robot.joint_names, filler)
     else:
-        given = read_trajectory(source, robot.joint_names, allow_end_velocity=True)
+        given = read_trajectory(
+            source, robot.joint_names, followers=robot.followers, allow_end_velocity=True
+        )
         written = [filler(given)]
         write_trajectory(output, written[0])
     if arguments.json:

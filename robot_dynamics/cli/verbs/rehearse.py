@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
     console = wide_console(stderr=arguments.json)
     robot = robot_of(arguments)
-    waypoints = read_trajectory(arguments.motion, robot.joint_names)
+    waypoints = read_trajectory(arguments.motion, robot.joint_names, followers=robot.followers)
     given = []
     if arguments.config:
         if not Path(arguments.config).is_file():

@@ -331,7 +331,11 @@ def _locked(options: dict[str, Any]) -> dict[str, float]:
 def _motion(text: str, robot: Robot) -> str | Waypoints:
     """Return the name of a motion, or the waypoints of a trajectory file."""
     text = text.strip()
-    return read_trajectory(text, robot.joint_names) if Path(text).suffix else text
+    return (
+        read_trajectory(text, robot.joint_names, followers=robot.followers)
+        if Path(text).suffix
+        else text
+    )
 
 
 def _number(option: str, text: str) -> float:

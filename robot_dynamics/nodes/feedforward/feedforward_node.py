@@ -392,6 +392,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         waypoints = waypoints_from_msg(
             msg,
             self.robot.joint_names,
+            followers=self.robot.followers,
             allow_partial=self.parameters.allow_partial_joints_goal,
             allow_end_velocity=self.parameters.allow_nonzero_velocity_at_trajectory_end,
         )

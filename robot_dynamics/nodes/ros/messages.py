@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender, run_of
+from robot_dynamics.robot.kinematic_tree import Mimic
 from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import points_of
 
@@ -302,6 +303,7 @@ def waypoints_from_msg(
     msg: JointTrajectory,
     known: Sequence[str],
     *,
+    followers: Mapping[str, Mimic] | None = None,
     allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
@@ -324,6 +326,7 @@ def waypoints_from_msg(
         msg.joint_names,
         points,
         known,
+        followers=followers,
         allow_partial=allow_partial,
         allow_end_velocity=allow_end_velocity,
     )
