@@ -275,6 +275,9 @@ ELSEWHERE: Mapping[str, frozenset[str]] = {
 LARGEST = 1e15
 """Bound on all numbers but limits, so that no product of them overflows."""
 
+Ignored = dict[tuple[str, str], list[int]]
+"""Lines of what is unknown to URDF, by name and place."""
+
 JOINT_TYPES = tuple(member.value for member in JointType)
 
 # -- elements ---------------------------------------------------------------------------------
@@ -303,12 +306,12 @@ def check_elements(document: Document) -> None:
     Raises:
         UrdfError: At the first fault.
     """
-    ignored: dict[str, list[int]] = {}
+    ignored: Ignored = {}
     _check_element(document, document.root, ignored)
     _warn_ignored(document, ignored)
 
 
-def _check_element(document: Document, element: Element, ignored: dict[str, list[int]]) -> None:
+def _check_element(document: Document, element: Element, ignored: Ignored) -> None:
     _check_attributes(document, element, ignored)
     children = children_of(element)
     for child in element.iterchildren(etree.Element):
@@ -318,7 +321,8 @@ def _check_element(document: Document, element: Element, ignored: dict[str, list
             _check_element(document, child, ignored)
         elif child.prefix is None and child.tag not in ELSEWHERE.get(element.tag, ()):
             # A prefix marks the extension of another program, as in <drake:joint>
-            ignored.setdefault(f"<{child.tag}> in <{element.tag}>", []).append(child.sourceline)
+            what = f"<{child.tag}>", f"in <{element.tag}>"
+            ignored.setdefault(what, []).append(child.sourceline)
     for name, required in children.items():
         if required and element.find(name) is None:
             raise document.error(element, f"<{element.tag}> has no <{name}>; add it")
@@ -328,13 +332,14 @@ def _check_element(document: Document, element: Element, ignored: dict[str, list
         _check_quaternion(document, element)
 
 
-def _check_attributes(document: Document, element: Element, ignored: dict[str, list[int]]) -> None:
+def _check_attributes(document: Document, element: Element, ignored: Ignored) -> None:
     attributes, tag = ATTRIBUTES[element.tag], element.tag
     for name, value in element.attrib.items():
         if name.startswith("{"):  # an extension of another program
             continue
         if name not in attributes:
-            ignored.setdefault(f"attribute '{name}' of <{tag}>", []).append(element.sourceline)
+            what = f"attribute '{name}'", f"of <{tag}>"
+            ignored.setdefault(what, []).append(element.sourceline)
         elif attributes[name].count:
             _check_numbers(document, element, name, attributes[name].count)
         elif not value.strip():
@@ -413,12 +418,16 @@ def _check_not_negative(document: Document, element: Element, names: Iterable[st
             raise document.error(element, f"{name} is negative ({value}); give its magnitude")
 
 
-def _warn_ignored(document: Document, ignored: Mapping[str, list[int]]) -> None:
+def _warn_ignored(document: Document, ignored: Ignored) -> None:
     """Log one line for everything that is unknown to URDF, because it may be a typo."""
     if not ignored:
         return
+    alike: dict[tuple[str, tuple[int, ...]], list[str]] = {}  # attributes of the same elements
+    for (name, where), lines in ignored.items():
+        alike.setdefault((where, tuple(lines)), []).append(name)
     what = [
-        f"{name} (line {lines[0]}{f' and {len(lines) - 1} more' if len(lines) > 1 else ''})"
-        for name, lines in ignored.items()
+        f"{', '.join(names)} {where} (line {lines[0]}"
+        f"{f' and {len(lines) - 1} more' if len(lines) > 1 else ''})"
+        for (where, lines), names in alike.items()
     ]
     document.warn(document.root, f"ignored, unknown to URDF: {', '.join(what)}")

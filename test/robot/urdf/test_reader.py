@@ -343,7 +343,7 @@ def test_what_urdf_does_not_define_is_named_in_one_warning(warnings, capfd):
     assert robot.joint("elbow").damping == 1.0
     assert warnings() == [
         "<robot_description>:1: robot 'arm': ignored, unknown to URDF: "
-        "attribute 'mu_viscous' of <dynamics> (line 4), attribute 'K' of <dynamics> (line 4), "
+        "attribute 'mu_viscous', attribute 'K' of <dynamics> (line 4), "
         "<inertail> in <joint> (line 4), attribute 'color' of <link> (line 5 and 1 more)"
     ]
     assert capfd.readouterr() == ("", "")  # the parser itself would write to stderr
