@@ -39,6 +39,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.controller_parameters import (
     CollisionParameters,
     ControllerParameters,
@@ -68,7 +69,6 @@ from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveGains, actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
-from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.trajectory.motion_limits import unit_of
@@ -99,23 +99,15 @@ MAX_EXTRAPOLATION_S = 0.02
 """Longest extrapolation of a reference to the time of a newer state, s."""
 
 
-class ControllerNode(RobotNode[ControllerParameters]):
+class ControllerNode(ControllerBase):
     """Closes the loop around the robot.
 
     Attributes:
-        arm: The model with its loads.
         hand: Control of the hand.
-        tuning: Feedback that fits the sampling of the states.
-        output: Names of the commands in their order, the actuators if they are commanded, and the
-            label of commands.
-        saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
-        cycles: Number of cycles with a command.
-        refusal: Reason for which references are not followed; empty if they are.
-        state_refusal: Reason for which the last joint_states were refused; empty if they were not.
+        report: Its log lines and diagnostics.
     """
 
     NAME = "controller_node"
-    PARAMETERS = ControllerParameters
 
     def configure(self) -> None:
         """Compute the gains and open the topics."""
@@ -191,7 +183,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
         self.offer("~/resume", self._resume)
-        self.report = ControllerReport(self)
+        self.report = ControllerReport(self, self.hand)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
         self.every(RETUNE_PERIOD_S, self.report.announce)
@@ -370,11 +362,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
             efforts = actuators.from_joints(efforts)
         return Efforts(label, efforts)
 
-    @property
-    def listened_to(self) -> bool:
-        """Return whether a node receives commands: discovery may take seconds."""
-        return self.command.subscriber_count > 0
-
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""
         if not self.listened_to:  # feedback without effect would wind up
@@ -476,7 +463,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._use_settings()
 
     def prepare_mode(self, mode: str, model: Model) -> None:
-        """Compile a mode before the loop uses it."""
+        """See `ControllerBase.prepare_mode`."""
         self.hand.prepare(mode, model)
         self._prepare_load(model, model.frame)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from diagnostic_msgs.msg import KeyValue
@@ -13,15 +12,14 @@ from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.status import SENTENCES, Cause
+from robot_dynamics.nodes.controller.controller_base import ControllerBase
+from robot_dynamics.nodes.controller.hand_control import HandControl
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.model_agreement import ModelComparison
 from robot_dynamics.trajectory.motion_limits import unit_of
-
-if TYPE_CHECKING:
-    from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 DISCOVERY_S = 2.0
 """Time from activation to the first report that commands have no subscriber, s: a motion that goes
@@ -51,6 +49,7 @@ class ControllerReport:
 
     Args:
         node: The node.
+        hand: Its control of the hand.
 
     Attributes:
         status: The last status reported.
@@ -60,8 +59,8 @@ class ControllerReport:
         at_work: Whether the node is active or about to be.
     """
 
-    def __init__(self, node: ControllerNode) -> None:
-        self._node = node
+    def __init__(self, node: ControllerBase, hand: HandControl) -> None:
+        self._node, self._hand = node, hand
         self.at_work = False
         self._others: frozenset[str] = frozenset()
         self._leaders: list[str] = []
@@ -257,7 +256,7 @@ class ControllerReport:
             "status": self._words_for(self.status or Status.WAITING),
             "tracking error (rad or m)": error,
             **self._external(),
-            **node.hand.values(),
+            **self._hand.values(),
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -16,6 +16,7 @@ from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.hand_messages import (
     pose_from_msg,
     pose_msg,
@@ -29,9 +30,6 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
 from robot_dynamics.statics.hand_statics import moved_wrench
 from robot_dynamics.trajectory.motion_limits import unit_of
-
-if TYPE_CHECKING:
-    from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 POSE, TWIST, WRENCH = "target_pose", "target_twist", "target_wrench"
 """Topics of the targets."""
@@ -123,7 +121,7 @@ class HandControl:
         inputs: Subscribers of the targets.
     """
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: ControllerBase) -> None:
         self._node = node
         self.wanted: tuple[Task, TaskSettings] | None = None
         self._tree = merge_fixed(node.robot)
