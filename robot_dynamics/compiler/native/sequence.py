@@ -70,7 +70,9 @@ class KernelSequence:
 
     def __call__(self) -> None:
         """Run all calls."""
-        self.run(0, len(self._calls))
+        count = len(self._calls)
+        if (done := self._run(self._start, count)) < count:
+            self.run(done, count - done)
 
     def run(self, first: int, count: int) -> None:
         """Run some calls in a row."""

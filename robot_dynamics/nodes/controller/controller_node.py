@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import monotonic, sleep
+from time import monotonic, sleep, time_ns
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -32,8 +32,6 @@ from robot_dynamics.control.reference_history import ReferenceHistory, Reference
 from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.settings import ZERO_EFFORT, Settings
-from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -89,6 +87,9 @@ LAST_CYCLES = 3
 PUBLISHER_CHECK_PERIOD_S = 0.25
 """Period of checking for other nodes that command the same joints, s."""
 
+READER_CHECK_PERIOD_S = 0.1
+"""Period of checking whether external efforts are read, s."""
+
 MEASURING_PERIOD_S = 4e-3
 """Period of measuring the sampling of states, s."""
 
@@ -141,7 +142,7 @@ class ControllerNode(ControllerBase):
         self.arm.prepare = self._prepare_load
         self._use_settings()
         self.prepare_mode(parameters.mode, self.arm.base)
-        self._in_use = self._wanted
+        self._in_use = self.arm.at, self._settings, self.hand.wanted
         self.controller = Controller(self.arm.at(self.now()), self._settings, self.hand.task)
         self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
@@ -185,6 +186,8 @@ class ControllerNode(ControllerBase):
         self.offer("~/resume", self._resume)
         self.report = ControllerReport(self, self.hand)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
+        self._look_for_readers()
+        self.every(READER_CHECK_PERIOD_S, self._look_for_readers)
         self.every(RETUNE_PERIOD_S, self._retune)
         self.every(RETUNE_PERIOD_S, self.report.announce)
         self.every(RETUNE_PERIOD_S, self.hand.report)
@@ -343,10 +346,9 @@ class ControllerNode(ControllerBase):
             or (status is Status.STOPPED and controller.cause != report.cause)
         ):
             report.log(status)
-        for output, of in ((self.external, "effort"), (self.thresholds, "threshold")):
-            if output.subscriber_count:
-                stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
-                output.publish(JointValues.of_efforts(controller.joint_names, stamp, efforts))
+        for output, of in self._read_outputs:
+            stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
+            output.publish(JointValues.of_efforts(controller.joint_names, stamp, efforts))
         if controller.warning is not report.warning:
             report.log_warning()
         return True
@@ -375,7 +377,8 @@ class ControllerNode(ControllerBase):
 
     def _take_up_changes(self, now: float) -> None:
         """Apply changed parameters and loads; loads are ramped, other changes fade."""
-        model, wanted = self.arm.at(now), self._wanted
+        arm = self.arm
+        model, wanted = arm.at(now), (arm.at, self._settings, self.hand.wanted)
         if wanted == self._in_use:
             self.controller.model = model
             return
@@ -384,11 +387,6 @@ class ControllerNode(ControllerBase):
         if task is not None and settings is not None:
             task.use(settings)
         self._in_use = wanted
-
-    @property
-    def _wanted(self) -> tuple[object, Settings, tuple[Task, TaskSettings] | None]:
-        """Model, settings and controlled hand for the loop from the next cycle on."""
-        return self.arm.at, self._settings, self.hand.wanted
 
     def _reference_at_state(self) -> ReferenceSegment:
         """Return the reference at the time of the state, with the latest feedforward.
@@ -409,7 +407,7 @@ class ControllerNode(ControllerBase):
                 stamp = self._stamped = self._stamps.usable(states.stamp) / NS_PER_S
                 # Simulated time passes in steps: it does not tell how late a state is
                 known = stamp and not self.simulated
-                delay = self.nanoseconds / NS_PER_S - stamp if known else 0.0
+                delay = time_ns() / NS_PER_S - stamp if known else 0.0
                 self.controller.set_state(
                     self._measured, came, finite=True, at=stamp or came, delay=delay
                 )
@@ -534,6 +532,11 @@ class ControllerNode(ControllerBase):
         return [*super().faults(), *self.arm.faults(), *self.report.faults()]
 
     # -- the rest of the system, in the executor's thread -------------------------------------
+
+    def _look_for_readers(self) -> None:
+        """Find which of the outputs beside the command have subscribers."""
+        outputs = (self.external, "effort"), (self.thresholds, "threshold")
+        self._read_outputs = [(output, of) for output, of in outputs if output.subscriber_count]
 
     def _resume(self) -> tuple[bool, str]:
         if self.controller.resume():

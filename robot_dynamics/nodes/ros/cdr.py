@@ -95,19 +95,17 @@ class Layout:
         self.blank = bytes(data)
         self._known, self._mask = (int.from_bytes(x, "little") for x in (data, mask))
 
-    def fits(self, data: bytes) -> bool:
-        """Return whether a message has this head and these lengths; more bytes may follow."""
-        size = len(self.blank)
-        return (
-            len(data) >= size and int.from_bytes(data[:size], "little") & self._mask == self._known
-        )
-
-    def rows(self, data: bytes | bytearray) -> Array:
-        """Return the sequences of numbers of a message that fits, as rows of a view into its bytes.
+    def rows(self, data: bytes | bytearray) -> Array | None:
+        """Return the sequences of numbers of a message, as rows of a view into its bytes.
 
         Returns:
-            Numbers, shape (sequences that are given, length).
+            Numbers, shape (sequences that are given, length); None if the message has another head
+            or other lengths. More bytes may follow.
         """
+        size = len(self.blank)
+        head = int.from_bytes(data[:size], "little") & self._mask
+        if len(data) < size or head != self._known:
+            return None
         return np.ndarray(self._shape, FLOAT64, data, self.first, self._strides)
 
 
@@ -161,11 +159,10 @@ class JointStateReader:
         Raises:
             ArgumentError: If these are not the bytes of such a message.
         """
-        known = self._known.get(len(data))
-        if known is None or not known[0].fits(data):
+        layout, like = self._known.get(len(data)) or (None, None)
+        rows = None if layout is None else layout.rows(data)
+        if rows is None or like is None:
             return self._read_ordinarily(data)
-        layout, like = known
-        rows = layout.rows(data)
         if like.absent:
             given, rows = rows, like.rows.copy()
             rows[given_rows(like.absent)] = given
@@ -180,7 +177,7 @@ class JointStateReader:
         if storable and set(lengths.values()) <= {0, len(names)}:
             absent = tuple(field for field in FIELDS if not lengths[field])
             layout = joint_state_layout(names, absent, frame_id)
-            if layout.fits(data):
+            if layout.rows(data) is not None:
                 rows = np.full((len(FIELDS), len(names)), np.nan)
                 like = JointValues(names, 0, rows, absent, frame_id)
                 self._known[len(data)] = layout, like
@@ -204,8 +201,8 @@ class EffortsReader:
         Raises:
             ArgumentError: If these are not the bytes of such a message.
         """
-        if self._layout.fits(data):
-            return Efforts(self._label, self._layout.rows(data).reshape(-1))
+        if (rows := self._layout.rows(data)) is not None:
+            return Efforts(self._label, rows.reshape(-1))
         msg = deserialized(self._topic, data, Float64MultiArray)
         dimensions = msg.layout.dim
         self._label = dimensions[0].label if len(dimensions) == 1 else ""
@@ -232,7 +229,9 @@ class JointStateWriter:
         if like != self._like:
             self._like, layout = like, joint_state_layout(*like)
             self._data = bytearray(layout.blank)
-            self._rows = layout.rows(self._data)
+            rows = layout.rows(self._data)
+            assert rows is not None
+            self._rows = rows
         self._rows[...] = values.rows[given_rows(values.absent)] if values.absent else values.rows
         STAMP.pack_into(self._data, STAMP_AT, *divmod(values.stamp, NS_PER_S))
         return bytes(self._data)

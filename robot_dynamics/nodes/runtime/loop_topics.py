@@ -107,13 +107,18 @@ class LoopPublisher:
     @property
     def subscriber_count(self) -> int:
         """Subscriptions to the topic, counted every `COUNT_PERIOD_NS`."""
+        if not self._count:
+            self._update_count()
+        return self._count
+
+    def _update_count(self) -> None:
         now = monotonic_ns()
         if now >= self._count_due:
             self._count_due = now + COUNT_PERIOD_NS
             self._count = int(self._handle.get_subscription_count())
-        return self._count
 
     def publish(self, values: Any) -> None:
         """Publish values if there are subscriptions."""
-        if self.subscriber_count:
+        if self._count or self.subscriber_count:
             self._handle.publish_raw(self._write(values))
+            self._update_count()  # now that the message is out

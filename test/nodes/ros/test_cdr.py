@@ -172,7 +172,7 @@ def test_efforts_are_written_and_read_as_by_rclpy(messages):
         assert deserialize_message(data, Float64MultiArray).data.tobytes() == given.tobytes()
         for read in (reader(theirs), reader(data), reader(theirs)):
             assert (read.label, read.values.tobytes()) == (label, given.tobytes())
-        assert efforts_layout(len(given), label).fits(theirs)
+        assert efforts_layout(len(given), label).rows(theirs) is not None
 
 
 def test_efforts_of_several_dimensions_have_no_label():
@@ -259,9 +259,9 @@ def test_a_layout_tells_its_messages_from_all_others():
     layout = efforts_layout(2)
     data = layout.blank
     assert data.startswith(ENCAPSULATION) and len(data) == 4 + 16 + 2 * 8
-    assert layout.fits(data) and layout.fits(data + b"more")
+    assert all(layout.rows(x) is not None for x in (data, data + b"more"))
     for i in range(16):  # all before what aligns the numbers
-        assert not layout.fits(data[:i] + b"\x07" + data[i + 1 :])
+        assert layout.rows(data[:i] + b"\x07" + data[i + 1 :]) is None
     for i in range(16, len(data)):
-        assert layout.fits(data[:i] + b"\x07" + data[i + 1 :])
-    assert not layout.fits(data[:-1])
+        assert layout.rows(data[:i] + b"\x07" + data[i + 1 :]) is not None
+    assert layout.rows(data[:-1]) is None
