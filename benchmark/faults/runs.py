@@ -23,12 +23,13 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from benchmark.faults.arm import Array, description
 from benchmark.faults.plant import OF_REFERENCES, Fault, message, run_plant
 from benchmark.faults.poses import AFTER_S, DURATION_S, POSES, STEEPEST
-from benchmark.nodes.processes import SystemFailure, environment, own_domain, wait_until
+from benchmark.nodes.processes import SystemFailure, environment, wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.control.status import WORDS, Status
 from robot_dynamics.nodes.ros.messages import duration_msg
+from robot_dynamics.nodes.runtime.composition import own_domain
 
 WATCHED_S, ENDED_S = 3.0, 5.0
 """Time for which the arm is watched after a fault, and after the end of nodes, s."""

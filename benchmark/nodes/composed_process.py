@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmark.nodes.processes import own_domain
 from robot_dynamics.nodes.runtime.composition import composed
 
 
@@ -24,7 +23,7 @@ def run(robot: str, rate: float, seconds: float, priority: int = 0) -> dict[str,
         Statistics of every node, s and Hz; processor time per s.
     """
     logging.getLogger("robot_dynamics").setLevel(logging.ERROR)
-    with composed(robot, rate=rate, domain=own_domain(), priority=priority) as nodes:
+    with composed(robot, rate=rate, priority=priority) as nodes:
         nodes.sleep(2.0)
         print("composed is ready", flush=True)
         nodes.reset_timings()

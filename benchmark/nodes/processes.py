@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,14 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.nodes.runtime.composition import own_domain
+
 ROOT = Path(__file__).parents[2]
 
 LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
-
-SAFE_DOMAINS = range(1, 101)
-"""Domains whose ports stay below those that Linux hands out, and that are not everybody's own."""
-
-_claims: list[socket.socket] = []
 
 PATIENCE = 120.0
 """Time in which a node is up, or gone, on any machine, s."""
@@ -28,26 +24,6 @@ PATIENCE = 120.0
 
 class SystemFailure(Exception):
     """A process did not do what a measurement needs."""
-
-
-def own_domain() -> int:
-    """A ROS domain that no other measurement or test uses, until this process ends.
-
-    Who has it holds the TCP port of the number at which its DDS, which speaks UDP, begins.
-
-    Raises:
-        SystemFailure: If there is none.
-    """
-    for domain in SAFE_DOMAINS:
-        claim = socket.socket()
-        try:
-            claim.bind(("127.0.0.1", 7400 + 250 * domain))
-        except OSError:
-            claim.close()
-        else:
-            _claims.append(claim)
-            return domain
-    raise SystemFailure("no ROS domain from 1 to 100 is free; end other runs on this machine")
 
 
 def environment(domain: int, log_folder: Path) -> dict[str, str]:

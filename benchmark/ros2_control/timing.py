@@ -26,7 +26,7 @@ import yaml
 from rich.console import Console
 
 from benchmark.machine import processor
-from benchmark.nodes.processes import LOCAL, SystemFailure, own_domain
+from benchmark.nodes.processes import LOCAL, SystemFailure
 from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.system import preferred, write_json
 from benchmark.ros2_control.tracking import (
@@ -42,6 +42,7 @@ from benchmark.ros2_control.tracking import (
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
 from robot_dynamics.nodes.ros import transport
+from robot_dynamics.nodes.runtime.composition import own_domain
 
 LONGEST_S = 300.0
 """Longest run of the timing program, s."""

@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import monotonic
-from typing import NamedTuple
 
 import numpy as np
 
@@ -66,12 +65,8 @@ class TimingReport:
         )
 
 
-class Mark(NamedTuple):
-    """Counters of a task at some time; see `Timing.mark`."""
-
-    cycles: int = 0
-    missed: int = 0
-    last: int = 0
+_NONE = (0, 0, 0)
+"""Cycles, missed cycles and time of the last cycle of a task that has not begun."""
 
 
 class Timing:
@@ -93,6 +88,7 @@ class Timing:
         self.missed = 0
         self._late_max = self._busy_max = 0
         self._first = self._last = 0
+        self._mark = _NONE  # of the last call of `recent`
 
     def record(self, begin: int, late: int, busy: int) -> None:
         """Record a cycle that began at `begin`, `late` ns after it was due, and took `busy` ns."""
@@ -106,62 +102,44 @@ class Timing:
         self._last = begin
         self.cycles += 1
 
-    def mark(self) -> Mark:
-        """Return a mark for a later report on the cycles since."""
-        return Mark(self.cycles, self.missed, self._last)
+    def report(self) -> TimingReport:
+        """Return statistics of all cycles; another thread may record meanwhile."""
+        return self._since(_NONE)
 
-    def report(self, since: Mark | None = None) -> TimingReport:
-        """Return statistics of the cycles since the last reset, or since a later mark.
+    def recent(self) -> TimingReport | None:
+        """Return statistics of the cycles since the last call; None before the second cycle.
 
-        Another thread may record meanwhile. Since a mark, maxima too cover at most WINDOW_CYCLES
-        cycles.
+        Maxima cover at most WINDOW_CYCLES cycles.
         """
-        now = self.mark()
-        after = since or Mark()
-        count = min(now.cycles - after.cycles, WINDOW_CYCLES)
-        slots = np.arange(now.cycles - count, now.cycles) % WINDOW_CYCLES
+        since, self._mark = self._mark, _NONE
+        if self.cycles < 2:
+            return None
+        self._mark = self.cycles, self.missed, self._last
+        return self._since(_NONE if since[0] > self.cycles else since)
+
+    def _since(self, mark: tuple[int, int, int]) -> TimingReport:
+        """Return statistics of the cycles since a mark: cycles, missed cycles, last cycle."""
+        cycles, missed, last = self.cycles - mark[0], self.missed - mark[1], self._last
+        count = min(cycles, WINDOW_CYCLES)
+        slots = np.arange(mark[0] + cycles - count, mark[0] + cycles) % WINDOW_CYCLES
         late, busy = (
             np.sort(np.frombuffer(data, dtype=np.int64)[slots]) if count else np.zeros(1, np.int64)
             for data in (self._late, self._busy)
         )
-        begin, periods = (
-            (after.last, now.cycles - after.cycles)
-            if after.cycles
-            else (self._first, now.cycles - 1)
-        )
-        span = (now.last - begin) * S_PER_NS
+        periods, begin = (cycles, mark[2]) if mark[0] else (cycles - 1, self._first)
+        span = (last - begin) * S_PER_NS
         return TimingReport(
             asked=self.rate,
             held=periods / span if span > 0.0 else 0.0,
-            cycles=now.cycles - after.cycles,
-            missed=now.missed - after.missed,
+            cycles=cycles,
+            missed=missed,
             late_median=float(late[len(late) // 2]) * S_PER_NS,
             late_p99=float(late[int(0.99 * len(late))]) * S_PER_NS,
-            late_max=float(late[-1] if since else self._late_max) * S_PER_NS,
+            late_max=float(late[-1] if mark[0] else self._late_max) * S_PER_NS,
             busy_median=float(busy[len(busy) // 2]) * S_PER_NS,
             busy_p99=float(busy[int(0.99 * len(busy))]) * S_PER_NS,
-            busy_max=float(busy[-1] if since else self._busy_max) * S_PER_NS,
+            busy_max=float(busy[-1] if mark[0] else self._busy_max) * S_PER_NS,
         )
-
-
-class RecentTiming:
-    """Timing of a task since the last report.
-
-    Args:
-        timing: Statistics of the task.
-    """
-
-    def __init__(self, timing: Timing) -> None:
-        self._timing = timing
-        self._mark = timing.mark()
-
-    def report(self) -> TimingReport | None:
-        """Return statistics of the cycles since the last call; None before the second cycle."""
-        since, mark = self._mark, self._timing.mark()
-        self._mark = mark if mark.cycles > 1 else Mark()
-        if mark.cycles < 2:
-            return None
-        return self._timing.report(Mark() if since.cycles > mark.cycles else since)
 
 
 class Input:

@@ -37,7 +37,7 @@ from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.loop_statistics import (
     Input,
-    RecentTiming,
+    Timing,
     input_values,
     stale_inputs,
     timing_faults,
@@ -143,7 +143,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
         self.counter_deltas = CounterDeltas()
-        self._recent: RecentTiming | None = None
+        self._timing: Timing | None = None
         self._without_clock = False
         self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         self.loop_timers: list[LoopTimer] = []
@@ -217,8 +217,8 @@ class RobotNode(ManagedNode, Generic[P]):
     def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
         """Add the node's task to the loop, by default at its `rate`, Hz; see `Loop.add`."""
         rate = rate or self.parameters.rate  # type: ignore[attr-defined]
-        timing = self.loop.add(self.task, rate, tick, failed=partial(self.refuse, "cycle"), **io)
-        self._recent = RecentTiming(timing)
+        failed = partial(self.refuse, "cycle")
+        self._timing = self.loop.add(self.task, rate, tick, failed=failed, **io)
 
     def every(self, period: float, work: Callable[[], object]) -> None:
         """Call `work` every `period` s of steady time until `cleanup`; see `LoopTimer`."""
@@ -227,7 +227,7 @@ class RobotNode(ManagedNode, Generic[P]):
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`."""
         self.loop.remove(self.task)
-        self._recent = None
+        self._timing = None
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""
@@ -393,7 +393,7 @@ class RobotNode(ManagedNode, Generic[P]):
             waiting = self.parameters.autostart and not self.configured
             faults = [Fault(Level.WARN, "waiting for the robot")] if waiting else []
             return status_msg(name, "", faults, {"state": self.state})
-        timing = self._recent.report() if self._recent is not None else None
+        timing = None if self._timing is None else self._timing.recent()
         faults = [*timing_faults(timing), *self._refusals(), *self._clock_faults()]
         values = {"state": self.state, **timing_values(timing)}
         values.update(input_values(self.inputs))

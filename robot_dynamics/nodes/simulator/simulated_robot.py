@@ -136,7 +136,7 @@ MAX_STEPS_PER_CYCLE = 100
 """Most steps of a late cycle; simulated time skips the rest."""
 
 
-class SimulatedTime:
+class PlantTime:
     """Counts cycles, or follows a clock.
 
     Args:

@@ -53,7 +53,7 @@ from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.drive_commands import DriveCommands
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
-    SimulatedTime,
+    PlantTime,
     build_plant,
     gravity_text,
     initial_positions,
@@ -105,7 +105,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         now = 0 if self._own_time else self.nanoseconds
         self._loops = DriveGains(self, self._use_drives) if parameters.by_drives else None
         longest = min(parameters.step, PERIOD_S) if self._loops else parameters.step
-        self._time = SimulatedTime(parameters.rate, longest, now)
+        self._time = PlantTime(parameters.rate, longest, now)
         self._world = parameters.world
         self._drives = DriveParameters(self, self._rebuild, self._rebuild)
         self.plant = self._build_plant(parameters, robot)

@@ -8,7 +8,6 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.runtime.loop_statistics import (
     WINDOW_CYCLES,
     Input,
-    RecentTiming,
     Timing,
     stale_inputs,
     timing_faults,
@@ -71,21 +70,21 @@ def test_reset_forgets_everything():
     assert timing.report() == Timing(1000.0).report()
 
 
-def test_a_report_since_a_mark_leaves_out_what_was_before():
+def test_a_recent_report_leaves_out_what_was_before():
     timing = Timing(1000.0)
     for k in range(100):
         timing.record(k * MS, late=7 * MS, busy=5 * MS)
     timing.missed = 4
-    mark = timing.mark()
+    timing.recent()
     for k in range(100, 111):
         timing.record(k * 2 * MS - 100 * MS, late=(k - 99) * US, busy=US)
     timing.missed = 5
-    report = timing.report(mark)
+    report = timing.recent()
     assert (report.cycles, report.missed) == (11, 1)
     assert report.late_median == pytest.approx(6e-6)
     assert report.late_max == pytest.approx(11e-6)
     assert report.busy_max == pytest.approx(1e-6)
-    # 11 periods: the first from the last cycle before the mark, 1 ms, and ten of 2 ms
+    # 11 periods: the first from the last cycle before, 1 ms, and ten of 2 ms
     assert report.held == pytest.approx(11 / 21e-3)
 
 
@@ -102,15 +101,14 @@ def test_the_report_is_one_line_for_a_log():
 
 def test_a_task_is_reported_from_one_look_to_the_next():
     task = Timing(1000.0)
-    recent = RecentTiming(task)
-    assert recent.report() is None
+    assert task.recent() is None
     run(task, 1)
-    assert recent.report() is None  # one cycle has no rate
+    assert task.recent() is None  # one cycle has no rate
     run(task, 499, missed=3, late=9 * MS, begin=1)
-    report = recent.report()
+    report = task.recent()
     assert (report.cycles, report.missed) == (500, 3)
     run(task, 200, missed=1, begin=500)
-    report = recent.report()
+    report = task.recent()
     assert (report.cycles, report.missed) == (200, 1)
     assert report.held == pytest.approx(1000.0)
     assert report.late_max == pytest.approx(10e-6)  # the 9 ms are of before
@@ -118,13 +116,13 @@ def test_a_task_is_reported_from_one_look_to_the_next():
 
 def test_a_task_that_was_counted_anew_is_reported_from_there():
     task = timing(500, missed=7)
-    recent = RecentTiming(task)
+    task.recent()
     task.reset()
     run(task, 1, begin=899)
-    assert recent.report() is None
+    assert task.recent() is None
     task.reset()
     run(task, 20, begin=900)
-    report = recent.report()
+    report = task.recent()
     assert (report.cycles, report.missed) == (20, 0)
     assert report.held == pytest.approx(1000.0)
 
@@ -144,12 +142,12 @@ def test_missed_cycles_are_a_fault_when_they_are_many(cycles, missed, expected):
 
 def test_a_loop_that_had_run_and_stands_still_is_an_error():
     task = timing(100)
-    recent = RecentTiming(task)
-    assert timing_faults(recent.report()) == [Fault(Level.ERROR, "the loop stands still")]
+    task.recent()
+    assert timing_faults(task.recent()) == [Fault(Level.ERROR, "the loop stands still")]
 
 
 def test_a_loop_that_has_not_started_is_no_fault():
-    assert timing_faults(RecentTiming(Timing(1000.0)).report()) == []
+    assert timing_faults(Timing(1000.0).recent()) == []
 
 
 def test_an_input_that_never_came_is_not_silent():
