@@ -294,7 +294,9 @@ def test_a_lost_reference_stops_the_arm_until_it_is_resumed(arm, peer):
     line = " rad from its reference, beyond its limit of 0.1 rad; "
     arm.node.wait_for_log(line)
     reason = arm.node.log.split(line)[-1].splitlines()[0]
-    question = "is the joint blocked, or the model wrong?"
+    question = (
+        "is the joint blocked, the model wrong, or does its drive hold a position of its own?"
+    )
     assert reason.startswith((question, "states come every "))
     assert reason.endswith("; call controller_node/resume to go on")
     arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
