@@ -28,7 +28,7 @@ from rclpy.validate_namespace import validate_namespace
 from rclpy.validate_topic_name import validate_topic_name
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
-from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
 from robot_dynamics.export.controllers_config import node_parameters
 from robot_dynamics.export.driver_checks import check_efforts, check_takes_effort, joints_left_out
@@ -39,12 +39,14 @@ from robot_dynamics.nodes.ros.parameter_files import (
     check_config,
     keep_temporary_files_together,
     parameter_file,
+    parameter_in,
     temporary_file,
 )
 from robot_dynamics.nodes.runtime.robot_description import moved
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.robot.catalogue import with_arguments
+from robot_dynamics.robot.endpoint import default_hand
 from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
@@ -74,8 +76,8 @@ ARGUMENTS = (
      "holds its position",
      ["", "excitation", "random_poses", "file", "circle", "line", "poses", "none"]),
     ("file", "", "File of motion:=file, or of motion:=poses", None),
-    ("frame", "", "Frame that circle, line and poses move; empty: that of the parameter file, else "
-     "the only tip", None),
+    ("frame", "", "The hand: frame that circle, line, poses and the modes in task space move; "
+     "empty: that of the parameter file, else tool0, or the tip that no finger joint moves", None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *ALL_MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
@@ -154,6 +156,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         check_name(name, given[name], check)
     if given["rviz_config"]:
         check_file("rviz_config", given["rviz_config"], "a configuration of rviz2")
+    check_hand(given, config, robot)
     motion = given["motion"] or ("excitation" if simulated else "none")
     if motion in ("file", "poses"):  # a fault is one line here, and no node starts
         check_file("file", given["file"], "a trajectory file")
@@ -193,6 +196,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         own["controller_node"]["require_effort_limits"] = False
     if given["mode"]:
         own["controller_node"]["mode"] = given["mode"]
+    if given["frame"] and not replaced:
+        own["controller_node"]["task.frame"] = given["frame"]
     if replaced == "joint_trajectory_controller":
         own["feedforward_node"]["hold_with_effort"] = True
     # The simulator keeps the time
@@ -365,6 +370,24 @@ def check_file(argument: str, path: str, what: str) -> None:
     """
     if not Path(path).is_file():
         raise ArgumentError(f"{argument}:={path}: no such file; give {what}")
+
+
+def check_hand(given: Mapping[str, str], config: str, robot: Robot) -> None:
+    """Check that the robot has the hand that is to move, before any node starts.
+
+    Raises:
+        UnknownNameError: If it has no frame of that name.
+        ArgumentError: If none is named, and no rule says which one it is.
+    """
+    named = given["frame"] or parameter_in(config, "controller_node", "task.frame")
+    mode = given["mode"] or parameter_in(config, "controller_node", "mode")
+    if given["frame"]:
+        robot.frame(given["frame"])
+    elif mode in TASK_MODES and not named:
+        try:
+            default_hand(robot)
+        except ArgumentError as error:
+            raise ArgumentError(f"mode:={mode}: {error} by frame:=NAME") from None
 
 
 def check_name(argument: str, value: str, check: Callable[[str], object]) -> None:

@@ -11,7 +11,13 @@ import yaml
 
 from launched import PATH
 from robot_dynamics import read_urdf
-from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError, UrdfError
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotError,
+    TrajectoryError,
+    UnknownNameError,
+    UrdfError,
+)
 from robot_dynamics.robot.catalogue import find_robot
 from ros_system import PATIENCE, Peer, wait_for
 
@@ -485,6 +491,52 @@ def test_the_circle_of_a_publication_is_sent(launch):
         assert max(np.ptp([point.positions for point in sent[0].points], axis=0)) > 1.0
     finally:
         peer.close()
+
+
+@pytest.mark.parametrize("robot", ["ur5", "panda"])
+def test_standard_arms_start_in_task_space_without_further_arguments(robot):
+    assert len(started(robot=robot, mode="cartesian_impedance")) == 4
+
+
+def test_a_hand_that_no_rule_finds_is_asked_for_before_any_node_starts(tmp_path):
+    path = tmp_path / "arms.urdf"
+    path.write_text(TWO_ARMS)
+    with pytest.raises(ArgumentError) as refusal:
+        started(robot=str(path), mode="operational_space")
+    assert str(refusal.value) == (
+        "mode:=operational_space: robot 'arms' has 2 tips (left, right), and no rule says which "
+        "one is the hand; name its frame by frame:=NAME"
+    )
+    assert len(started(robot=str(path), mode="operational_space", frame="left")) == 4
+    assert len(started(robot=str(path))) == 4
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "/**/controller_node:\n  ros__parameters: {mode: operational_space, task: {frame: left}}\n"
+    )
+    assert len(started(robot=str(path), config=str(config))) == 4
+    config.write_text("/**:\n  ros__parameters: {mode: operational_space}\n")
+    with pytest.raises(ArgumentError, match=r"^mode:=operational_space: .* by frame:=NAME$"):
+        started(robot=str(path), config=str(config))
+
+
+def test_a_hand_that_the_robot_does_not_have_is_named():
+    with pytest.raises(UnknownNameError, match=r"^no frame 'tool' in robot 'ur5'"):
+        started(robot="ur5", mode="cartesian_impedance", frame="tool")
+
+
+LINK = (
+    "<link name='{}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' "
+    "iyz='0'/></inertial></link>"
+)
+TWO_ARMS = (
+    f"<robot name='arms'>{LINK.format('base')}{LINK.format('left')}{LINK.format('right')}"
+    + "".join(
+        f"<joint name='{name}_joint' type='revolute'><parent link='base'/><child link='{name}'/>"
+        "<axis xyz='0 1 0'/><limit lower='-1' upper='1' effort='50' velocity='2'/></joint>"
+        for name in ("left", "right")
+    )
+    + "</robot>"
+)
 
 
 def test_a_configuration_of_rviz_that_does_not_exist_is_named():

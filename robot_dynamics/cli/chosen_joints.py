@@ -11,12 +11,37 @@ from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, u
 from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.endpoint import TOOL0, default_hand
 from robot_dynamics.trajectory.motions import middle_pose
 
 
 def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
     """Add the option for joints with known, constant positions; see `still_joints`."""
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
+
+
+def add_hand(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add the option for the hand; see `hand_of`."""
+    parser.add_argument(
+        "--frame",
+        help=f"{help_text} (default: {TOOL0}, or the tip that no finger joint moves)",
+    )
+
+
+def hand_of(arguments: argparse.Namespace, robot: Robot) -> str:
+    """Return the hand of a command line, and say which one it is of several tips.
+
+    Raises:
+        ArgumentError: As of `default_hand`.
+        UnknownNameError: If the robot has no such frame.
+    """
+    if arguments.frame is not None:
+        robot.frame(arguments.frame)
+        return str(arguments.frame)
+    hand = default_hand(robot)
+    if robot.tips != (hand,):
+        print(f"hand: {hand} (--frame names another)", file=sys.stderr)
+    return hand
 
 
 def robot_of(arguments: argparse.Namespace, **options: bool) -> Robot:

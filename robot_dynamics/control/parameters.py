@@ -248,8 +248,8 @@ _TABLE = (
               "friction", users=(NODES,)),
     Parameter("collision.factor", "double", Collision.factor, "Threshold over the half-width of a "
               "band", "", 0.1, 100.0, users=(NODES,)),
-    Parameter("task.frame", "string", "", "The hand, a link or frame; empty for payload.frame, or "
-              "for the only tip", users=(NODES,)),
+    Parameter("task.frame", "string", "", "The hand, a link or frame; empty for tool0, or for the "
+              "tip that no finger joint moves", users=(NODES,)),
     Parameter("task.axes", "string", TaskSettings.axes, "Axes of stiffness, errors and directions: "
               "of the root link, or of the hand's target (frame)", choices=SELECTION_AXES),
     Parameter("task.stiffness", "double_array", (), "Stiffness in x, y, z, rx, ry, rz, or all 36 "

@@ -19,6 +19,7 @@ from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, followers_of, subscr
 from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.endpoint import default_hand
 from robot_dynamics.trajectory import (
     FollowedPath,
     PosePath,
@@ -53,7 +54,10 @@ class TrajectoryParameters(RobotParameters):
         "", "File of the motions 'file' (.yaml or .csv) and 'poses' (.csv)", read_only=True
     )
     frame: str = parameter(
-        "", "Frame that circle, line and poses move; empty: the only tip", read_only=True
+        "",
+        "Frame that circle, line and poses move; empty: tool0, or the tip that no finger joint "
+        "moves",
+        read_only=True,
     )
     near: tuple[float, ...] = parameter(
         (),
@@ -183,7 +187,7 @@ def _poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
 
 
 def _followed(robot: Robot, parameters: TrajectoryParameters, path: PosePath) -> FollowedPath:
-    frame, near = parameters.frame or None, parameters.near or None
+    frame, near = parameters.frame or default_hand(robot), parameters.near or None
     selection, axes = parameters.selection, parameters.selection_axes
     return follow_poses(robot, path, frame, near=near, selection=selection, axes=axes)
 

@@ -1,4 +1,4 @@
-"""The endpoint of a robot: its default frame, and wrenches transformed to their links."""
+"""The endpoint of a robot: its default frames, and wrenches transformed to their links."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import cross
 
@@ -29,6 +30,67 @@ def only_tip(robot: Robot) -> str:
             "say which frame is meant"
         )
     return tips[0]
+
+
+TOOL0 = "tool0"
+"""Name of the frame of tools by the convention of ROS-Industrial."""
+
+TOOLS = (TOOL0, "tcp", "tool", "end_effector", "eef", "ee_link")
+"""Words in the names of frames of tools, the most usual one first."""
+
+FINGERS = ("finger", "gripper", "jaw", "knuckle")
+"""Words in the names of joints that move fingers."""
+
+
+def default_hand(robot: Robot) -> str:
+    """Return the frame that modes in task space control by default; see `hand_by_rule`.
+
+    Raises:
+        ArgumentError: If there is none.
+    """
+    hand = hand_by_rule(robot)
+    if hand is None:
+        raise ArgumentError(
+            f"robot '{robot.name}' has {len(robot.tips)} tips ({', '.join(robot.tips)}), and no "
+            "rule says which one is the hand; name its frame"
+        )
+    return hand
+
+
+def hand_by_rule(robot: Robot) -> str | None:
+    """Return the frame that modes in task space control by default, or None without one.
+
+    The tips that a finger joint moves are left out, and those that fewer joints move than others,
+    such as a camera on the forearm. Of several tips on one body the hand is the first one with the
+    first of the words `TOOLS` that a name has. Where there are only fingers, the hand is the link
+    that carries them. There is none if tips that move against each other are left.
+    """
+    ways = {tip: _moving_way(robot, tip) for tip in robot.tips}
+    bare = {tip: way for tip, way in ways.items() if not any(map(_moves_finger, way))}
+    if not bare:
+        carriers = [next(filter(_moves_finger, way)).parent for way in ways.values()]
+        carried = {link: _moving_way(robot, link) for link in carriers}
+        bare = carried if all(carried.values()) else ways
+    longest = max(map(len, bare.values()))
+    found = [tip for tip, way in bare.items() if len(way) == longest]
+    if len({joint.name for tip in found for joint in bare[tip][-1:]}) > 1:
+        return None
+    return min(found, key=_rank)
+
+
+def _rank(frame: str) -> int:
+    """Return the place of the word in `TOOLS` that names a frame, or their number."""
+    return next((k for k, word in enumerate(TOOLS) if word in frame.lower()), len(TOOLS))
+
+
+def _moving_way(robot: Robot, frame: str) -> list[Joint]:
+    """Return the moving joints between the root and a frame."""
+    path = robot.path_to(robot.frame(frame).link)
+    return [robot.joints[k] for k in path if robot.joints[k].moves]
+
+
+def _moves_finger(joint: Joint) -> bool:
+    return any(word in joint.name.lower() for word in FINGERS)
 
 
 def wrench_argument(robot: Robot, wrench: npt.ArrayLike | None, frame: str | None) -> Wrenches:

@@ -19,6 +19,7 @@ from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.endpoint import default_hand, hand_by_rule
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.simulation.drive_loop import PERIOD_S
@@ -177,7 +178,7 @@ class StudyPlan:
             raise ArgumentError("tilt turns the base that base_motion moves; leave one out")
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
-        for frame in (self.frame, self.hand):
+        for frame in (self.frame, self.hand_frame):
             if frame is not None:
                 self.robot.frame(frame)  # refuses an unknown name
         if self.steps < 1:
@@ -199,7 +200,10 @@ class StudyPlan:
     @property
     def hand_frame(self) -> str:
         """Name of the frame whose error is measured."""
-        return self.robot.tips[0] if self.hand is None else self.hand
+        if self.hand is not None:
+            return self.hand
+        found = hand_by_rule(self.robot)
+        return default_hand(self.robot) if self.in_task_space else found or self.robot.tips[0]
 
     @property
     def by_drives(self) -> bool:

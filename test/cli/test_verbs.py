@@ -214,8 +214,8 @@ def test_the_help_of_every_verb_has_examples_that_its_parser_takes(verb, capsys)
             "robot-dynamics simulate: run.bag: is to hold a recording; name it run.mcap",
         ),
         (
-            ["simulate", "ur5", "--mode", "cartesian_impedance"],
-            "robot-dynamics simulate: frame: robot 'ur5' has 2 tips (ee_link, tool0); say which",
+            ["simulate", "ur5", "--mode", "cartesian_impedance", "--frame", "tool"],
+            "robot-dynamics simulate: no frame 'tool' in robot 'ur5'",
         ),
         (
             ["simulate", "planar_2r", "--mode", "cartesian_impedance", "--record", "run.mcap"],

@@ -127,7 +127,7 @@ def test_the_source_names_the_command_that_compiles_it(export, tmp_path, arm):
 
 def test_tips_that_move_against_each_other_carry_no_payload_unless_one_is_named(export, arm):
     _, out, _ = export(arm)
-    assert out.splitlines()[0].endswith(": 2 joints, no payloads, no modes in task space")
+    assert out.splitlines()[0].endswith(": 2 joints, no payloads, hand 'left'")
     assert export(arm, "--payload", "1") == (
         1,
         "",

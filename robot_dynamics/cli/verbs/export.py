@@ -33,7 +33,13 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
     text_of_robot,
 )
-from robot_dynamics.cli.chosen_joints import add_lock, robot_of, selection_words
+from robot_dynamics.cli.chosen_joints import (
+    add_hand,
+    add_lock,
+    hand_of,
+    robot_of,
+    selection_words,
+)
 from robot_dynamics.cli.driven_arm import add_driver, driven_arm, given_driver
 from robot_dynamics.cli.recordings import (
     add_parameters,
@@ -67,7 +73,7 @@ from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.catalogue import split_arguments
-from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.endpoint import hand_by_rule
 from robot_dynamics.spatial import Inertia
 
 
@@ -92,9 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     law = actions.add_parser("law", help="a law in task space as C99 functions")
     add_robot(law)
     law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
-    law.add_argument(
-        "--frame", help="the hand: link or frame that is controlled (default: the only tip)"
-    )
+    add_hand(law, "the hand: link or frame that is controlled")
     law.add_argument("--projector", choices=PROJECTORS, default=CONSISTENT)
     law.add_argument("--float", action="store_true", help="in single precision")
     add_lock(law, "joints that stand still, and their positions (rad or m)")
@@ -141,11 +145,7 @@ def _add_model(model: argparse.ArgumentParser) -> None:
         metavar="FRAME",
         help="link or frame of payloads (default: the tip, where the robot has one)",
     )
-    model.add_argument(
-        "--frame",
-        help="the hand, a link or frame that the modes in task space control (default: the frame "
-        "of payloads)",
-    )
+    add_hand(model, "the hand, a link or frame that the modes in task space control")
     model.add_argument(
         "--projector", choices=PROJECTORS, default=CONSISTENT, help="into their null space"
     )
@@ -178,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _law(arguments: argparse.Namespace) -> int:
     """Write a law in task space, or print it."""
     robot = robot_of(arguments)
-    hand = only_tip(robot) if arguments.frame is None else arguments.frame
+    hand = hand_of(arguments, robot)
     scalar = "float" if arguments.float else "double"
     text = task_law_source(Dynamics(robot), hand, arguments.mode, arguments.projector, scalar)
     if arguments.output is None:
@@ -255,7 +255,7 @@ def _model(arguments: argparse.Namespace) -> int:
         arm.still,
         payload,
         endpoint,
-        arguments.frame or endpoint,
+        arguments.frame or hand_by_rule(robot),
         arguments.projector,
         arguments.bandwidth,
         drives_of(arguments.robot, arguments.parameters, robot),

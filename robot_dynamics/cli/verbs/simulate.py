@@ -28,7 +28,7 @@ from robot_dynamics.cli.arguments import (
     output_folder,
     text_of_robot,
 )
-from robot_dynamics.cli.chosen_joints import add_lock, still_joints
+from robot_dynamics.cli.chosen_joints import add_hand, add_lock, hand_of, still_joints
 from robot_dynamics.cli.driven_arm import add_driver, driven_arm
 from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.progress import stages
@@ -49,7 +49,6 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.simulation import (
     Controller,
     LawController,
@@ -81,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", choices=list(TASK_MODES), help="follow with the hand, and compare its errors"
     )
-    parser.add_argument("--frame", help="the hand with --mode (default: the only tip)")
+    add_hand(parser, "the hand with --mode")
     parser.add_argument(
         "--base-motion",
         metavar="MOTION",
@@ -223,8 +222,7 @@ def _follow_with_hand(
     if arguments.output is not None or arguments.record is not None:
         raise ArgumentError("--mode prints a table; leave out --output and --record")
     robot, mode, period = model.dynamics.robot, arguments.mode, 1.0 / arguments.rate
-    hand = arguments.frame or only_tip(robot)
-    robot.frame(hand)
+    hand = hand_of(arguments, robot)
     tuner, gains = Tuner(model.dynamics), model.gains
     model = tuner.model(model, gains, model.bandwidth, Sampling.of(period))
     laws = {

@@ -116,7 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "integral": "ki over kp, 1/s",
         "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
         "hand": "frame whose error is measured and that laws in task space lead "
-        "(default: the first tip)",
+        "(default: tool0, or the tip that no finger joint moves)",
         "frame": "frame that carries the payload (default: the first tip)",
         "known_payload": "load in the law's model, kg",
         "parameters": ".yaml of friction and rotors (default: beside the URDF)",

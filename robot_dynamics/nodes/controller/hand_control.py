@@ -26,6 +26,7 @@ from robot_dynamics.nodes.ros.hand_messages import (
 from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
 from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
+from robot_dynamics.robot.endpoint import hand_by_rule
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
 from robot_dynamics.statics.hand_statics import moved_wrench
@@ -167,6 +168,8 @@ class HandControl:
         hand = self.frame(mode, parameters)
         if task is None or (task.hand, task.dynamics) != (hand, model.dynamics):
             # Defaults for states at the rate of the node, not for those of a busy moment
+            if task is None or task.hand != hand:
+                self._node.get_logger().info(f"the hand is '{hand}'; task.frame names another")
             task = Task(replace(model, **self._at_rate), hand)
         settings = parameters.settings(task.defaults)
         self.wanted, self._tree = (task, settings), tree
@@ -178,8 +181,9 @@ class HandControl:
             ArgumentError: If the robot has several tips and no parameter names the hand.
         """
         parameters = parameters or self.declared.value
-        hand, tips = parameters.frame or self._node.arm.load.endpoint, self._tree.tips
+        hand = parameters.frame or hand_by_rule(self._tree)
         if hand is None:
+            tips = self._tree.tips
             raise ArgumentError(
                 f"mode '{mode}' needs a hand, but robot '{self._tree.name}' has {len(tips)} tips "
                 f"({', '.join(tips)}); name one in the parameter task.frame"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import rclpy
@@ -38,6 +38,31 @@ def check_config(argument: str, path: str) -> None:
             f"{argument}{path}: not a parameter file of ROS 2 ({reason}); compare it with "
             "config/robot_dynamics.yaml"
         ) from None
+
+
+def parameter_in(path: str, node: str, name: str) -> object:
+    """Return what a parameter file gives a node, or None; the last entry counts, as for rcl.
+
+    Args:
+        path: A file that `check_config` has accepted.
+        node: Name of the node, in any namespace.
+        name: Of the parameter, with dots.
+    """
+    found = None
+    for key, value in flat(yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}):
+        place, _, last = key.partition(".ros__parameters.")
+        if last == name and place.strip("/").rpartition("/")[2] in (node, "**", "*"):
+            found = value
+    return found
+
+
+def flat(tree: object, key: str = "") -> Iterator[tuple[str, object]]:
+    """Return the leaves of nested mappings by their keys, joined by dots."""
+    if not isinstance(tree, Mapping):
+        yield key, tree
+        return
+    for name, value in tree.items():
+        yield from flat(value, f"{key}.{name}" if key else str(name))
 
 
 def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:

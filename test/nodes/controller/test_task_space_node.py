@@ -29,7 +29,6 @@ COMMON = {"urdf_path": "ur5", "rate": RATE}
 CONTROL = {
     **COMMON,
     "mode": "cartesian_impedance",
-    "task.frame": HAND,
     "settle": 0.05,
     "state_timeout": 5.0,
 }
@@ -348,6 +347,10 @@ def test_impossible_targets_are_refused_in_one_line_and_the_hand_is_held(arm, to
 )
 def test_impossible_settings_are_refused_in_one_line(arm, values, reason):
     assert arm.peer.set_parameters(NODE, values).reason == reason
+
+
+def test_the_hand_is_that_of_the_rule_and_is_logged(arm):
+    assert f"the hand is '{HAND}'; task.frame names another" in arm.processes["controller"].log
 
 
 def test_unknown_hands_are_refused_by_name(arm):
