@@ -416,6 +416,8 @@ class Step:
                 "held": x.task_held,
                 "free_axis": x.task_free_axis,
                 "posture": x.posture,
+                "motion": x.along * x.desired[1:],
+                "along": np.array([x.along]),
                 "numbers": x.task_numbers,
                 "rotor": x.rotor,
                 "fastest": x.task_fast,

@@ -111,6 +111,14 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
     }
 
 
+def motion_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
+    """Return the further inputs of a law whose target is that of a motion of n joints."""
+    return {
+        "motion": (2, n),  # its velocities and accelerations; its positions are the posture
+        "along": (1,),  # 1 if there is such a motion, else 0
+    }
+
+
 class ReturnNumbers(NamedTuple):
     """Numbers of the input `returning`, which bounds the speed of a hand that springs back.
 
@@ -260,14 +268,16 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
 
     In `IMPEDANCE` [Hogan1985] the arm is passive while the target rests. The feedforward of a
     moving target uses C(q, qd) in the form in which Mdot - 2 C is skew [Ott2008].
-    `OPERATIONAL_SPACE` replaces the inertia of the hand [Khatib1987].
+    `OPERATIONAL_SPACE` replaces the inertia of the hand [Khatib1987]. Where the target is that of a
+    known motion of the joints, its own efforts are fed forward, and the law acts on the rest: such
+    a motion may pass a singular pose.
 
     Args:
         arm: Equations of the arm.
         mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
         projector: One of `PROJECTORS`.
-        x: Arrays by the names in `input_shapes`; "fastest" and those in `RETURN_SHAPES` and in
-            `FEEDBACK_SHAPES` may be left out.
+        x: Arrays by the names in `input_shapes`; "fastest" and those in `motion_shapes`,
+            `RETURN_SHAPES` and `FEEDBACK_SHAPES` may be left out.
 
     Returns:
         effort: Joint efforts without gravity and friction, shape (n,), N m or N.
@@ -310,11 +320,14 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     # Beside a stretched pose a steady target asks for any joint speed, in one direction on either
     # side: late states would make the arm rush through that pose. The law follows a slower target
     v_d = selection * controlled(in_task(x["twist"]))
-    qd_d = moved @ (inertia @ v_d)
+    # A known motion of the joints is that of the target, and needs no inverse of the Jacobian
+    qd_r, qdd_r = x["motion"] if "motion" in x else np.zeros((2, len(q)))
+    alone = 1.0 - x["along"][0] if "along" in x else 1.0
+    qd_d = qd_r + moved @ (inertia @ (alone * v_d))
     attainable = _slowed(qd_d, x)
     leaves = error[:3] @ v_d[:3] + numbers.length**2 * (error[3:] @ v_d[3:])
     v_d, qd_d = attainable * v_d, attainable * qd_d
-    a_d = attainable**2 * selection * controlled(in_task(x["acceleration"]))
+    a_d = alone * attainable**2 * selection * controlled(in_task(x["acceleration"]))
 
     # What pulls the hand towards the target, in the directions of the selection
     bounded = selection * clip(error, -x["largest"], x["largest"])
@@ -348,12 +361,12 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     regular = 1.0 - singularity  # near a singularity the hand is given up in a direction
     if mode == IMPEDANCE:
         # A target that joints are too slow for becomes slower, instead of them faster
-        bend = attainable**2 * regular * (drift_of @ qd_d)
-        qdd_d = moved @ (inertia @ (a_d - bend))
+        bend = attainable**2 * regular * (drift_of @ (qd_d - qd_r))
+        qdd_d = qdd_r + moved @ (inertia @ (a_d - bend))
         coriolis = arm.velocity_effort(q, qd + qd_d) - arm.velocity_effort(q, qd - qd_d)
         effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
     else:
-        known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ qd))
+        known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ (qd - qd_r)))
         # Beside a stretched pose the hand becomes heavy, and the force that replaces its inertia
         # pushes that pose over. There it is that of the impedance
         force = force - (1.0 - _slowed(moved @ (inertia @ returns), x)) * spring
@@ -363,9 +376,11 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         # be one that friction holds
         exerted = inertia @ known + selection * pulls
         exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
-        effort = arm.velocity_effort(q, qd) + J.T @ exerted
+        effort = M @ qdd_r + arm.velocity_effort(q, qd) + J.T @ exerted
 
-    stiff = (numbers.posture * regular) ** 2
+    # A posture that the motion has left may resist the target where the hand is given up in a
+    # direction; one that moves with the target leads the arm there
+    stiff = (numbers.posture * (1.0 - alone * singularity)) ** 2
     away = stiff * (x["posture"] - q) - numbers.settling * (qd - qd_d)
     idle = M @ away
     if projector == CONSISTENT:

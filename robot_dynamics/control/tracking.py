@@ -114,4 +114,5 @@ def _target(task: Task, model: Model, desired: State) -> dict[str, Array]:
         "target_twist": J @ desired.qd,
         "target_acceleration": J @ desired.qdd + arm.drift(desired.q, desired.qd, task.hand),
         "posture": desired.q,
+        "along": np.ones(1),
     }

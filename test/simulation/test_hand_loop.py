@@ -6,11 +6,14 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli.verbs.simulate import hand_errors
 from robot_dynamics.control import Friction, Model, gains_for
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.endpoint import default_hand
 from robot_dynamics.simulation import LawController, Plant, simulate
-from robot_dynamics.trajectory import interpolate, polynomial_345
+from robot_dynamics.simulation.compiled_plant import fastest_plant
+from robot_dynamics.trajectory import excitation, interpolate, polynomial_345
 
 ROBOT = read_urdf(find_robot("ur5"))
 HAND, RATE = "tool0", 500.0
@@ -32,6 +35,32 @@ def test_a_hand_with_an_exact_model_follows_as_well_as_the_cycle_allows(model, m
     # An effort that stays for 2 ms at accelerations of a few rad/s^2
     assert np.abs(hand_errors(model, HAND, log)).max() < 1e-3
     assert np.abs(log.error).max() < 2e-3
+
+
+NAMES = (
+    "ur5",
+    *(pytest.param(name, marks=pytest.mark.thorough) for name in ("ur3", "panda", "xarm7")),
+)
+
+
+@pytest.mark.parametrize("mode", ["cartesian_impedance", "operational_space"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_motion_through_singular_poses_is_followed_as_by_the_joint_law(name, mode):
+    whole = read_urdf(find_robot(name))
+    robot = whole.with_locked({joint: 0.0 for joint in whole.joint_names if "finger" in joint})
+    arm, friction, hand = Dynamics(robot), Friction.of(robot), default_hand(whole)
+    gains = gains_for(arm)
+    model = Tuner(arm).model(Model(arm, gains, friction), gains, 20.0, Sampling.of(1e-3))
+    motion = interpolate(excitation(robot, 6.0))  # stretches the arm, and aligns wrist axes
+
+    def peaks(law):
+        plant = fastest_plant(robot, step=1e-3, friction=friction)
+        error = np.abs(hand_errors(model, hand, simulate(plant, law, motion))).max(axis=0)
+        return np.array([np.linalg.norm(error[:3]), np.linalg.norm(error[3:])])
+
+    by_joint = peaks(LawController(model, "feedforward", period=1e-3))
+    of_hand = peaks(LawController(model, mode, period=1e-3, task=Task(model, hand)))
+    assert (of_hand < 2.0 * by_joint + [1e-3, 5e-3]).all(), (of_hand, by_joint)
 
 
 def test_a_mode_of_joints_takes_no_task(model):

@@ -342,7 +342,7 @@ class LawStages:
             known["base"] = base_row(row)
         if self._mode.in_task_space:
             known |= {f"target_{k}": v for k, v in hand_rows(row[self._hand]).items()}
-            known |= {"posture": rows[0], "task_fast": np.full(n, LARGEST)}
+            known |= {"posture": rows[0], "along": 1.0, "task_fast": np.full(n, LARGEST)}
             known["task_held"] = known["task_held"].astype(object)  # symbols are written into it
         elif self.how.drives:
             # The command of the middle of a period, for which the drives hold it, as in `move`
