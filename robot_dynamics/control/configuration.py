@@ -8,7 +8,7 @@ filled in, and configure the same settings again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,12 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.control.parameters import LARGEST, LARGEST_GRAVITY, OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSAL, Refusal
 from robot_dynamics.control.sampling.stability import limit_of_a_late_cycle
-from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.sampling.tuning import (
+    UNKNOWN_AGE_S,
+    Sampling,
+    Tuner,
+    largest_frequency,
+)
 from robot_dynamics.control.settings import (
     DRIVE,
     FEEDBACK,
@@ -128,9 +133,19 @@ class Defaults:
         """
         wanted = ideal_gains(self.dynamics, self.bandwidth)
         base, tuner = Model(self.dynamics, wanted, bandwidth=self.bandwidth), Tuner(self.dynamics)
-        return {
+        models = {
             rate: tuner.model(base, wanted, self.bandwidth, Sampling(1.0 / rate, 1.0 / rate))
             for rate in RATES
+        }
+        # Nothing measures how old the states of hardware interfaces are
+        return {
+            rate: replace(
+                model,
+                fastest=largest_frequency(
+                    model.damping_ratio, Sampling.of(1.0 / rate, UNKNOWN_AGE_S)
+                ),
+            )
+            for rate, model in models.items()
         }
 
 

@@ -253,8 +253,8 @@ _TABLE = (
     Parameter("task.axes", "string", TaskSettings.axes, "Axes of stiffness, errors and directions: "
               "of the root link, or of the hand's target (frame)", choices=SELECTION_AXES),
     Parameter("task.stiffness", "double_array", (), "Stiffness in x, y, z, rx, ry, rz, or all 36 "
-              "of a matrix row by row", "N/m, N and N m/rad", -LARGEST, LARGEST, "empty for the "
-              "natural frequency bandwidth in usual poses", users=(NODES,)),
+              "of a matrix row by row", "N/m, N and N m/rad", -LARGEST, LARGEST, "empty for twice "
+              "the bandwidth at usual inertia, or what the joints can exert", users=(NODES,)),
     Parameter("task.damping_ratio", "double", TaskSettings.damping_ratio, "Damping ratio of the "
               "hand in every direction", "", 0.0, 10.0),
     Parameter("task.damping", "double_array", (), "Damping in place of damping_ratio, 6 or 36",

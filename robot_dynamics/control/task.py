@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.fields import Layout
-from robot_dynamics.control.limits import velocity_limits
+from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.target_motion import way_between
 from robot_dynamics.control.targets import POSE, TARGET_ARRIVED, TARGET_EVENTS, TARGET_SETTINGS
 from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.spatial import Pose
+from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
     from robot_dynamics.control.controller import Controller
@@ -27,6 +28,9 @@ JOINT_SHARE = 0.5
 
 SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 """Distance of a hand in two descriptions of an arm that counts as none, m and rad."""
+
+USUAL_FRICTION = 0.01
+"""Dry friction that a model does not know, relative to the effort limit."""
 
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
@@ -97,7 +101,7 @@ class Task:
     def __init__(self, model: Model, hand: str, settings: TaskSettings | None = None) -> None:
         self.hand, self.dynamics = hand, model.dynamics
         self.mobility = HandMobility(model.dynamics, hand)
-        self.defaults = self.mobility.defaults(model.bandwidth, model.fastest)
+        self.defaults = self.mobility.defaults(model.bandwidth)
         self.settings = settings or self.defaults
         layout = Layout(FIELDS, model.dynamics.robot.dof)
         self.arrived = layout.views(layout.initial())
@@ -164,10 +168,9 @@ class Task:
         settings = self.settings
         known = settings, model.fastest, model.bandwidth
         if self._numbers[0] != known:
-            share = self.share(settings, model.fastest)
-            given = self.mobility.constants(settings, model.bandwidth, model.fastest, share)
+            given = self.mobility.constants(settings, model.bandwidth, model.fastest)
             found = {f"task_{name}": value for name, value in given.items()}
-            found["task_returning"] = self.mobility.returning(settings, model.fastest, share)
+            found["task_returning"] = self.mobility.returning(settings, model.fastest)
             found["task_feedback"] = self.mobility.feedback(settings, model.bandwidth)[:5]
             feedback = settings.feedback
             found["task_timeout"] = np.array([-1.0 if feedback is None else feedback.timeout])
@@ -179,12 +182,39 @@ class Task:
         return self._numbers[1]
 
     def share(self, settings: TaskSettings, fastest: float) -> float:
-        """Return the share of its natural frequencies that a stiffness has in a loop."""
+        """Return the share of a stiffness that a loop bears in the lightest direction of any pose.
+
+        See `task_space.Spring`.
+        """
         if settings not in self._fastest:
             last = list(self._fastest.items())[-1:]  # which a loop may still use
             found = self.mobility.fastest_mode(settings.stiffness)
             self._fastest = {**dict(last), settings: found}
-        return min(1.0, fastest / self._fastest[settings])
+        square = (self._fastest[settings] / fastest) ** 2
+        return 1.0 / (square + 1.0 / (1.0 + square))
+
+    def weakness(self, settings: TaskSettings, fastest: float) -> str:
+        """Return a sentence about the joint that dry friction may hold; empty if there is none.
+
+        Friction that the model does not know is taken as a share of the effort limit.
+
+        Args:
+            settings: The settings.
+            fastest: Largest natural frequency with which the loop is stable, rad/s.
+        """
+        limit = effort_limits(self.dynamics.robot)
+        efforts = self.mobility.joint_efforts(settings, fastest)
+        needed = np.where(np.isfinite(limit) & (efforts > 0.0), USUAL_FRICTION * limit, 0.0)
+        i = int(np.argmax(needed / np.maximum(efforts, 1e-12)))
+        if efforts[i] >= needed[i]:
+            return ""
+        unit = unit_of(self.dynamics.robot, i, "effort")
+        return (
+            f"the hand moves joint '{self.dynamics.robot.joint_names[i]}' with {efforts[i]:.2g} "
+            f"{unit} at most, the stiffest that the rate and the delay of the states bear: dry "
+            f"friction of {100.0 * USUAL_FRICTION:g} % of its effort limit is {needed[i]:.2g} "
+            f"{unit}, and holds it"
+        )
 
     # -- targets ----------------------------------------------------------------------------
 

@@ -88,6 +88,7 @@ class HandConfiguration:
             damping_ratio=number("damping_ratio"),
             posture=minimum(number("posture_frequency"), fastest),
             settling=minimum(number("settling"), fastest),
+            stable=fastest,
         )
         axis = number("free_axis")
         size = np.sqrt(sum(a * a for a in axis))
@@ -101,7 +102,7 @@ class HandConfiguration:
             "task_free_axis": chosen(less(0.0, size), axis, 0.0 * axis)
             / chosen(less(0.0, size), size, 1.0),
             "task_numbers": np.array(list(numbers)),
-            "task_returning": np.array([*number("speed"), found["task_returning"][2]]),
+            "task_returning": np.array([*number("speed"), *found["task_returning"][2:]]),
             "task_feedback": self._feedback(x, held - selection, pressing),
             "task_timeout": chosen(number("force_feedback"), number("force_timeout"), -1.0),
             "task_in_frame": number("axes"),

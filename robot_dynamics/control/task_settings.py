@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.task_space import (
     CONSISTENT,
     PROJECTORS,
@@ -45,6 +46,21 @@ SMOOTHING = 0.5
 
 MOST_DAMPING = 100.0
 """Largest factor on the damping of a hand that springs back."""
+
+QUICK = 2.0
+"""Natural frequency of the default stiffness, relative to the bandwidth, in directions of usual
+inertia: dry friction that no model knows takes some stiffness to overcome."""
+
+STRONG = 0.4
+"""Force and moment of the largest errors under the default stiffness, relative to those that the
+joints can exert in usual poses."""
+
+FREE_QUICK = 1.5
+"""Natural frequency of the law operational_space by default, relative to the bandwidth."""
+
+SHARED = 0.7
+"""Share of the largest stable frequency that damping of a hand that springs back may use in
+positions, and in rotations."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +249,12 @@ def _list(values: Array) -> str:
     return ", ".join(f"{x:g}" for x in values)
 
 
+def _middle_mass(mobilities: Array, part: slice) -> float:
+    """Return the median of the middle apparent mass of three, over poses; 0 if nothing moves."""
+    middle = np.median(np.linalg.eigvalsh(mobilities[:, part, part])[:, 1])
+    return float(1.0 / middle) if middle > 1e-12 else 0.0
+
+
 class HandMobility:
     """Mobility of the hand in poses all over the joint ranges, for defaults and limits.
 
@@ -244,6 +266,9 @@ class HandMobility:
         mobilities: J M^-1 J^T in these poses, shape (N, 6, 6).
         within: Which directions the arm moves independently, shape (6,).
         masses: Usual apparent masses and inertias, shape (6,), kg and kg m^2.
+        heavy: Those of the middle one of three directions across each other, shape (6,).
+        strength: Usual force and moment that the joints can exert, shape (6,), N and N m;
+            infinite where an effort limit is missing.
         length: Stands for an angle, m.
         heaviest: See `TaskNumbers`.
     """
@@ -261,6 +286,14 @@ class HandMobility:
             [np.median(part[part > 0.0]) if part.any() else 0.0 for part in np.split(masses, 2)], 3
         )
         self.heaviest = HEAVIEST * self._usual_sum()
+        self.heavy = np.repeat(
+            [_middle_mass(self.mobilities, k) for k in (slice(3), slice(3, 6))], 3
+        )
+        self.jacobians, self.limits = J, effort_limits(dynamics.robot)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            able = np.nanmin(self.limits / np.abs(J), axis=2)
+        usual = np.median(able, axis=0)
+        self.strength = np.repeat([np.median(part) for part in np.split(usual, 2)], 3)
 
     def _usual_sum(self) -> float:
         """Return the median of the sum of the apparent masses of the hand, kg."""
@@ -285,20 +318,24 @@ class HandMobility:
             chosen = rows if share > OUT_OF_REACH else chosen
         return np.isin(np.arange(6), chosen)
 
-    def defaults(self, bandwidth: float, fastest: float) -> TaskSettings:
-        """Return settings with the natural frequency of a bandwidth, rad/s, in usual poses.
+    def defaults(self, bandwidth: float) -> TaskSettings:
+        """Return settings that fit the arm.
 
-        Directions that no joint moves are free. No pose has a natural frequency above `fastest`.
+        The natural frequency in directions of usual inertia is `QUICK` times a bandwidth, rad/s,
+        unless the largest errors would take more than a share `STRONG` of the efforts. Directions
+        that no joint moves are free.
         """
-        inertia = np.where(self.masses > 0.0, self.masses, 1.0)
-        stiffness = bandwidth**2 * inertia
-        settings = TaskSettings(
+        heavy = np.where(self.heavy > 0.0, self.heavy, 1.0)
+        largest = TaskSettings(np.ones(6), np.ones(6)).largest_error
+        known = np.isfinite(self.strength)
+        quick = np.where(known, QUICK * bandwidth, bandwidth)
+        strong = np.where(known, STRONG * self.strength, np.inf) / largest
+        stiffness = np.minimum(quick**2 * heavy, strong)
+        return TaskSettings(
             stiffness,
-            inertia,
+            stiffness / (FREE_QUICK * bandwidth) ** 2,
             controlled=tuple(MOTION if within else FREE for within in self.within),
         )
-        share = min(1.0, fastest / self.fastest_mode(settings.stiffness))
-        return replace(settings, stiffness=share**2 * settings.stiffness)
 
     def force_damping(self, settings: TaskSettings, bandwidth: float) -> Array:
         """Return the default damping of directions of force, shape (6, 6)."""
@@ -306,7 +343,7 @@ class HandMobility:
         return np.diag((settings.held - settings.selection) * rate * self.masses)
 
     def constants(
-        self, settings: TaskSettings, bandwidth: float, fastest: float, share: float
+        self, settings: TaskSettings, bandwidth: float, fastest: float
     ) -> dict[str, Array]:
         """Return the inputs of a law that only settings and loop determine, by their names.
 
@@ -314,19 +351,19 @@ class HandMobility:
             settings: The settings.
             bandwidth: Natural frequency for the damping of directions of force, rad/s.
             fastest: Largest natural frequency with which the loop is stable, rad/s.
-            share: Share of its natural frequencies that the stiffness has.
         """
         given = settings.damping
-        damping = self.force_damping(settings, bandwidth) if given is None else share * given
+        damping = self.force_damping(settings, bandwidth) if given is None else given
         numbers = TaskNumbers(
             settings.damping_ratio if given is None else 0.0,
             self.heaviest,
             self.length,
             min(settings.posture_frequency, fastest),
             min(settings.settling, fastest),
+            fastest,
         )
         return {
-            "root": share * settings.root,
+            "root": settings.root,
             "damping": damping,
             "mobility": np.linalg.inv(settings.inertia),
             "largest": settings.largest_error,
@@ -336,11 +373,14 @@ class HandMobility:
             "numbers": np.array(numbers),
         }
 
-    def returning(self, settings: TaskSettings, fastest: float, share: float) -> Array:
+    def returning(self, settings: TaskSettings, fastest: float) -> Array:
         """Return the input `returning`; see `constants`."""
-        used = share * self.fastest_mode(settings.stiffness)
-        most = min(max(fastest / used, 1.0), MOST_DAMPING)
-        return np.array(ReturnNumbers(*settings.speed, most))
+        root, most = settings.root, []
+        for part in (slice(3), slice(3, 6)):
+            squares = np.linalg.eigvalsh(root[:, part].T @ self.mobilities @ root[:, part])
+            used = min(float(np.sqrt(max(squares.max(), 1e-12))), fastest)
+            most.append(min(max(SHARED * fastest / used, 1.0), MOST_DAMPING))
+        return np.array(ReturnNumbers(*settings.speed, *most))
 
     def feedback(self, settings: TaskSettings, bandwidth: float) -> Array:
         """Return the input `feedback` at a time without a measurement; zeros without feedback."""
@@ -354,6 +394,21 @@ class HandMobility:
         integral, smoothing = given.integral * rate, SMOOTHING * rate
         numbers = ForceNumbers(given.proportional, integral, smoothing, *given.largest, 0.0, 0.0)
         return np.array(numbers)
+
+    def joint_efforts(self, settings: TaskSettings, fastest: float) -> Array:
+        """Return the usual effort of every joint under the largest errors along it, shape (n,).
+
+        Args:
+            settings: The settings.
+            fastest: Largest natural frequency with which the loop is stable, rad/s.
+        """
+        root, J = settings.root, self.jacobians
+        X = root.T @ self.mobilities @ root / fastest**2
+        softness = X + np.linalg.inv(np.eye(6) + X)
+        stiffness = root @ np.linalg.solve(softness, np.broadcast_to(root.T, X.shape))
+        of_joint = np.einsum("kij,kil,klj->kj", J, stiffness, J)  # J^T K J, its diagonal
+        largest = settings.largest_error[:, None] / np.maximum(np.abs(J), 1e-12)
+        return np.asarray(np.median(of_joint * largest.min(axis=1), axis=0))
 
     def fastest_mode(self, stiffness: Array) -> float:
         """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""

@@ -81,6 +81,8 @@ class TaskNumbers(NamedTuple):
 
     damping_ratio: Any
     heaviest: Any
+        stable: Largest natural frequency with which the loop is stable, rad/s. In a direction in
+            which the hand is so light that its own would be larger, the stiffness falls to it.
     length: Any
     posture: Any
     settling: Any
@@ -88,6 +90,7 @@ class TaskNumbers(NamedTuple):
 
 def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
     """Return the inputs of a law for n joints with their shapes, in order."""
+    stable: Any
     return {
         "q": (n,),  # measured positions
         "qd": (n,),  # measured velocities
@@ -125,7 +128,8 @@ class ReturnNumbers(NamedTuple):
     Args:
         speed: Largest linear speed, m/s.
         turn: Largest angular speed, rad/s.
-        damping: Largest factor on the damping, with which the loop is stable.
+        damping: Largest factor on the damping of positions, with which the loop is stable.
+        damping_turn: That of rotations.
     """
 
     speed: Any
@@ -135,6 +139,7 @@ class ReturnNumbers(NamedTuple):
 
 class ForceNumbers(NamedTuple):
     """Numbers of the input `feedback`, the settings of force feedback.
+    damping_turn: Any
 
     Args:
         proportional: Gain on the error of the force.
@@ -249,11 +254,50 @@ def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
 
     Args:
         mobility: A, shape (6, 6), 1/kg, 1/(kg m) and 1/(kg m^2), positive semidefinite.
+class Spring(NamedTuple):
+    """A stiffness in the directions in which the loop bears it, and what is softer in others.
+
+    With the squares B = L^T A L of the natural frequencies under the stiffness K = L L^T, and
+    X = B / w^2, the stiffness is L G^-1 L^T with G = X + (I + X)^-1: K itself where the natural
+    frequency is far below w, and w^2 A^-1, the stiffest one with which the loop is stable, in a
+    direction in which the hand is light.
+
+    Attributes:
+        root: L, shape (6, 6).
+        softness: G, shape (6, 6).
+        squares: B G, of which damping takes the inverse root, shape (6, 6).
+    """
+
+    root: Array
+    softness: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, mobility: Array, root: Array, stable: Any) -> Spring:
+        """Limit the stiffness of a hand with a mobility A, shape (6, 6), to a frequency w."""
+        B = root.T @ mobility @ root
+        X = B / stable**2
+        softness = X + inverse_of(np.eye(6) + X)
+        return cls(root, softness, B @ softness)
+
+    def pull(self, pulled: Array) -> Array:
+        """Return the wrench of an error e by L^T e, shape (6,)."""
+        return np.asarray(self.root @ solve(self.softness, pulled))
+
+    def damping(self, ratio: Any, v: Array) -> Array:
+        """Return D v with the damping in which every mode has one damping ratio, shape (6,)."""
+        return _inverse_root(self.squares, self.root, ratio, v)
+
+
         root: L, shape (6, 6).
         ratio: Damping ratio.
         v: Velocities, shape (6,).
     """
-    B = root.T @ mobility @ root  # squares of the natural frequencies
+    return _inverse_root(root.T @ mobility @ root, root, ratio, v)
+
+
+def _inverse_root(B: Array, root: Array, ratio: Any, v: Array) -> Array:
+    """Return 2 z L B^(-1/2) L^T v, shape (6,)."""
     size = np.trace(B) / len(B) + TINY
     u = root.T @ v
     terms = [
@@ -332,22 +376,25 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     # What pulls the hand towards the target, in the directions of the selection
     bounded = selection * clip(error, -x["largest"], x["largest"])
     lever = controlled((selection * x["root"].T).T)
-    spring = lever @ (x["root"].T @ bounded)
-    spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
+    pulled = x["root"].T @ bounded
     felt = mobility if mode == IMPEDANCE else x["mobility"]
     # A constant error e brings the hand to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
     # damping D of `damping_effort`. One that is given counts as if it were critical
     ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
-    returns = felt @ damping_effort(felt, lever, 0.25, bounded) / ratio
+    returns = felt @ hand.damping(0.25, bounded) / ratio
     if "returning" in x:
         most = ReturnNumbers(*x["returning"])
         pull, rise = _bounded_return(returns, numbers, most)
         spring, returns = pull * spring, pull * returns / rise**2
         # Only its own speed is damped more: a target that moves on must not push a blocked hand
-        damper = damping_effort(felt, lever, numbers.damping_ratio, v_d)
-        damper = damper - rise * damping_effort(felt, lever, numbers.damping_ratio, rise * v)
+        damper = hand.damping(numbers.damping_ratio, v_d)
+        damper = damper - rise * hand.damping(numbers.damping_ratio, rise * v)
+    hand = Spring.of(felt, lever, numbers.stable)
+    spring = hand.pull(pulled)
+    spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     else:
-        damper = damping_effort(felt, lever, numbers.damping_ratio, v_d - v)
+        pull, rise = np.ones(6), np.ones(6)
+        damper = hand.damping(numbers.damping_ratio, v_d - v)
     force = spring + damper + x["damping"] @ (v_d - v)
     results = {}
     if "feedback" in x:
@@ -368,10 +415,17 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     else:
         known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ (qd - qd_r)))
         # Beside a stretched pose the hand becomes heavy, and the force that replaces its inertia
-        # pushes that pose over. There it is that of the impedance
-        force = force - (1.0 - _slowed(moved @ (inertia @ returns), x)) * spring
+        # pushes that pose over. There it is that of the impedance, which the loop bears too
+        own = Spring.of(mobility, lever, numbers.stable)
+        soft = own.pull(pulled)
+        soft = pull * np.concatenate([soft[:3], spring_moment(bounded[3:], soft[3:])])
+        soft = soft + own.damping(numbers.damping_ratio, v_d)
+        soft = soft - rise * own.damping(numbers.damping_ratio, rise * v)
+        soft = soft + x["damping"] @ (v_d - v)
+        late = 1.0 - _slowed(moved @ (inertia @ returns), x)
+        force = force - late * spring
         asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
-        pulls = regular * (inertia @ asked) + singularity * controlled(force + wrench)
+        pulls = regular * (inertia @ asked) + singularity * controlled(soft + wrench)
         # Feedback in the directions of motion exerts no force in the others: an error there may
         # be one that friction holds
         exerted = inertia @ known + selection * pulls
@@ -427,7 +481,8 @@ def _bounded_return(
         select(0.0, numbers.damping_ratio, size / limit, 0.0)
         for size, limit in zip(sizes, (most.speed, most.turn), strict=True)
     ]
-    rises = [clip(value, 1.0, most.damping) for value in excess]
+    largest = most.damping, most.damping_turn
+    rises = [clip(value, 1.0, limit) for value, limit in zip(excess, largest, strict=True)]
     pull = maximum(rises[0] / maximum(excess[0], rises[0]), LEAST_PULL)
     rise = np.sqrt(np.array([rises[0]] * 3 + [rises[1]] * 3))
     return np.array([pull] * 3 + [1.0] * 3), rise

@@ -17,6 +17,7 @@ from robot_dynamics.compiler.source.c import c_source
 from robot_dynamics.control import target_motion
 from robot_dynamics.control.end_effector import task_program
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.model import FASTEST
 from robot_dynamics.control.task import largest_joint_speeds
 from robot_dynamics.control.task_settings import HandMobility
 from robot_dynamics.control.task_space import CONSISTENT
@@ -43,7 +44,8 @@ MEANINGS: Mapping[str, str] = {
     "free_axis": "axis of the hand, about which it may turn; zeros for none",
     "posture": "joint positions for the null space",
     "numbers": "damping ratio; sum of apparent masses that counts as singular, kg; length that "
-    "stands for an angle, m; frequency of the posture, rad/s; rate of the null space, 1/s",
+    "stands for an angle, m; frequency of the posture, rad/s; rate of the null space, 1/s; "
+    "largest natural frequency with which the loop is stable, rad/s",
     "rotor": "inertia of the rotors at the joints, kg m^2 or kg",
     "fastest": "joint speeds that a target asks for at most, rad/s or m/s",
     "payload": "load at the hand: mass, first moment x, y, z, inertia xx, xy, xz, yy, yz, zz about "
@@ -71,14 +73,15 @@ REMARKS = (
     "length, m",
     "posture, rad/s",
     "null space, 1/s",
+    "stable, rad/s",
 )
 """Remarks on the entries of `numbers`."""
 
 
 def _defaults(hand: HandMobility, robot: Robot) -> dict[str, Mapping[str, float]]:
     """Return the default values of constant inputs, by remark on each number."""
-    settings = hand.defaults(DEFAULT_BANDWIDTH, np.inf)
-    arrays = hand.constants(settings, DEFAULT_BANDWIDTH, np.inf, 1.0)
+    settings = hand.defaults(DEFAULT_BANDWIDTH)
+    arrays = hand.constants(settings, DEFAULT_BANDWIDTH, FASTEST)
     numbers = dict(zip(REMARKS, arrays.pop("numbers").tolist(), strict=True))
     arrays["rotor"] = np.zeros(robot.dof)
     arrays["fastest"] = largest_joint_speeds(robot)
@@ -124,8 +127,8 @@ def task_law_source(
         "joints": joints,
         "hand": hand,
         "law": f"{mode}, projector {projector}; docs/task-space.md",
-        "defaults": f"of {DEFAULT_BANDWIDTH:g} rad/s, for a loop at 1 kHz; a slower one needs a "
-        "lower stiffness",
+        "defaults": f"of {DEFAULT_BANDWIDTH:g} rad/s, for a loop at 1 kHz with states up to 5 ms "
+        "old; a slower one needs a lower stable frequency",
         "left out": "gravity, friction, limits of efforts and joints",
     }
     texts = []

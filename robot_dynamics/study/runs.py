@@ -14,7 +14,7 @@ from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, Gains, ideal_gains
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.sampling.tuning import Sampling, Tuner, gains_for
+from robot_dynamics.control.sampling.tuning import Sampling, gains_for, largest_frequency
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -157,6 +157,10 @@ class Runner:
         return self.loop.run(parameters, self.references, motion, keys, **how)
 
 
+MOST_RUNS = 0.95
+"""Share of the runs whose delays the gains of the hand fit."""
+
+
 def model_of(plan: StudyPlan) -> Model:
     """Return the law's model of the robot, with the gains of the plan."""
     dynamics = Dynamics(plan.robot)
@@ -175,8 +179,8 @@ def model_of(plan: StudyPlan) -> Model:
     frame = plan.payload_frame if load is not None else None
     fastest = np.inf
     if plan.in_task_space and plan.gains == "fitted":
-        sampling = Sampling.of(1.0 / plan.rate)
-        fastest = Tuner(dynamics).bandwidth(np.inf, DEFAULT_DAMPING_RATIO, sampling)
+        sampling = Sampling.of(1.0 / plan.rate, _oldest(plan))
+        fastest = largest_frequency(DEFAULT_DAMPING_RATIO, sampling)
     return Model(
         dynamics,
         gains,
@@ -187,6 +191,12 @@ def model_of(plan: StudyPlan) -> Model:
         fastest=fastest,
         rotor_inertia=plan.rotor_inertia,
     )
+
+
+def _oldest(plan: StudyPlan) -> float:
+    """Return how old states may be beyond the period, for which gains of the hand are fitted, s."""
+    delays = (plan.vary.get(name) for name in ("delay", "command_delay"))
+    return sum(float(one.at(np.array(MOST_RUNS))) for one in delays if one is not None)
 
 
 def _periods(plan: StudyPlan) -> float:

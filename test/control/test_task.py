@@ -310,7 +310,7 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode, times):
     distance = np.linalg.norm(away.translation - loop.pose.translation)
     assert loop.task.field("out_of_reach")[0] == pytest.approx(distance, abs=1e-3)
     loop.task.use(loop.task.settings)  # as after every change of the model
-    assert np.abs(loop.run(0.1).task.last.error).max() > 0.3
+    assert np.abs(loop.run(0.1).task.last.error[:3]).max() > 0.1  # m: the lead of its target
     late = np.array(loop.efforts[-1000:])
     assert np.ptp(late, axis=0).max() < 0.5  # N m: it rests
     assert max(loop.speeds[-1000:]) < 0.02
@@ -407,7 +407,8 @@ SOFT = {"speed": (0.05, 0.2), "stiffness": np.array([300.0] * 3 + [10.0] * 3)}
 
 
 @pytest.mark.parametrize(
-    ("mode", "given", "force"), [*((mode, {}, -75.0) for mode in MODES), (IMPEDANCE, SOFT, -20.0)]
+    ("mode", "given", "force"),
+    [(IMPEDANCE, {}, -75.0), (OPERATIONAL_SPACE, {}, -92.0), (IMPEDANCE, SOFT, -20.0)],
 )
 def test_a_released_hand_comes_back_no_faster_than_its_target_may_move(mode, given, force):
     loop = Loop(mode).run(0.3)
@@ -453,7 +454,7 @@ def test_a_target_comes_to_rest_within_a_second_at_any_acceleration():
 
 
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
-    settings = HandMobility(model().dynamics, HAND).defaults(20.0, np.inf)
+    settings = HandMobility(model().dynamics, HAND).defaults(20.0)
     goal = Pose(rotation_about(np.array([0.0, 1.0, 0.0]), np.asarray(2.0)), np.ones(3))
     state = {"rotation": np.eye(3), "position": np.zeros(3), "twist": np.zeros(6)}
     fixed = {

@@ -50,7 +50,7 @@ def inputs(q=POSE, qd=REST, **given):
     x |= {"q": q, "qd": qd, "rotation": pose.rotation, "position": pose.position}
     x |= {"axes": np.eye(3), "root": np.diag(np.sqrt(STIFFNESS)), "mobility": np.eye(6)}
     x |= {"largest": np.full(6, 10.0), "selection": np.ones(6), "held": np.ones(6)}
-    x |= {"posture": POSE, "numbers": np.array([1.0, 1e6, 0.1, 0.0, 0.0])}
+    x |= {"posture": POSE, "numbers": np.array([1.0, 1e6, 0.1, 0.0, 0.0, 1e6])}
     x |= {"fastest": np.full(7, np.inf)}
     return x | given
 
@@ -159,7 +159,7 @@ def test_operational_space_obeys_the_chosen_equation(seed):
     twist, wanted, wrench = rng.normal(size=(3, 6))
     x = inputs(
         q, qd, twist=twist, acceleration=wanted, wrench=wrench, damping=damping,
-        mobility=np.linalg.inv(inertia), numbers=np.array([0.0, 1e6, 0.1, 2.0, 5.0]),
+        mobility=np.linalg.inv(inertia), numbers=np.array([0.0, 1e6, 0.1, 2.0, 5.0, 1e6]),
     )  # fmt: skip
     found = kernel(OPERATIONAL_SPACE)(x)
     a, _ = acceleration(q, qd, found.effort)
@@ -174,7 +174,7 @@ def test_operational_space_obeys_the_chosen_equation(seed):
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.7]))
 def test_a_hand_held_at_rest_never_gains_energy_and_keeps_it_without_damping(seed, ratio):
     _, q, qd = states(seed)
-    x = inputs(q, qd, numbers=np.array([ratio, 1e6, 0.1, 0.0, 5.0 * ratio]))
+    x = inputs(q, qd, numbers=np.array([ratio, 1e6, 0.1, 0.0, 5.0 * ratio, 1e6]))
     found = kernel(IMPEDANCE)(x)
     h = 1e-5
 
@@ -198,7 +198,7 @@ def test_a_hand_held_at_rest_never_gains_energy_and_keeps_it_without_damping(see
 def test_consistent_null_space_motion_does_not_move_the_hand(seed, mode):
     rng, q, qd = states(seed)
     x = inputs(q, qd, posture=rng.uniform(-1.0, 1.0, 7))
-    idle = {**x, "numbers": np.array([1.0, 1e6, 0.1, 3.0, 5.0])}
+    idle = {**x, "numbers": np.array([1.0, 1e6, 0.1, 3.0, 5.0, 1e6])}
     still, moved = kernel(mode)(x), kernel(mode)(idle)
     a, _ = acceleration(q, qd, still.effort)
     b, _ = acceleration(q, qd, moved.effort)
@@ -217,7 +217,7 @@ def test_the_law_of_another_controller_agrees_where_the_two_coincide(seed, proje
     w, d = 2.0, 5.0
     x = inputs(
         q, qd, root=np.diag(np.sqrt(stiffness)), damping=damping, posture=posture,
-        largest=np.array([0.05] * 3 + [0.3] * 3), numbers=np.array([0.0, 1e6, 0.1, w, d]),
+        largest=np.array([0.05] * 3 + [0.3] * 3), numbers=np.array([0.0, 1e6, 0.1, w, d, 1e6]),
     )  # fmt: skip
     model = pinocchio.buildModelFromUrdf(str(find_robot("panda")))
     locked = [model.getJointId(name) for name in (FINGER, "panda_finger_joint2")]
@@ -274,7 +274,7 @@ def test_an_impedance_settles_where_the_spring_holds_the_wrench(direction):
     q, qd, dt = POSE.copy(), np.zeros(7), 1e-3
     law = kernel(IMPEDANCE)
     for _ in range(6000):
-        found = law(inputs(q, qd, numbers=np.array([1.0, 1e6, 0.1, 0.0, 5.0])))
+        found = law(inputs(q, qd, numbers=np.array([1.0, 1e6, 0.1, 0.0, 5.0, 1e6])))
         _, qdd = acceleration(q, qd, found.effort, wrench)
         qd = qd + dt * qdd
         q = q + dt * qd

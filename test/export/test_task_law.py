@@ -50,7 +50,7 @@ def law_inputs(arm):
     x |= {"rotation": pose.rotation, "position": pose.position, "axes": np.eye(3)}
     x |= {name: np.abs(x[name]) for name in ("rotor", "fastest")}
     x |= {"selection": np.ones(6), "held": np.ones(6), "free_axis": np.zeros(3)}
-    x |= {"numbers": np.array([1.0, 100.0, 0.1, 2.0, 5.0]), "largest": np.full(6, 0.1)}
+    x |= {"numbers": np.array([1.0, 100.0, 0.1, 2.0, 5.0, 50.0]), "largest": np.full(6, 0.1)}
     return x | {"payload": np.array([1.0, 0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.01, 0.0, 0.01])}
 
 

@@ -158,9 +158,9 @@ def test_a_hand_gives_way_by_the_square_of_its_bandwidth(planar):
     )
     soft, usual, stiff = study(plan, in_process(1))["hand_peak_position"][::3]
     # K = (w / w_0)^2 K_0. The hand sinks by up to 2 mm of an arm of a metre, so that the directions
-    # of K turn by a few thousandths
+    # of K turn by a few thousandths. The loop takes a hundredth of the stiffest one
     assert soft / usual == pytest.approx(4.0, rel=0.005)
-    assert usual / stiff == pytest.approx(2.25, rel=0.005)
+    assert usual / stiff == pytest.approx(2.25, rel=0.012)
 
 
 def test_settings_of_the_hand_are_part_of_the_study(planar):

@@ -82,6 +82,12 @@ class Sampling(NamedTuple):
         return self.period + self.delay > SLACK * (other.period + other.delay)
 
 
+UNKNOWN_AGE_S = 5e-3
+"""Age of states when they are answered, where nothing measures it, s."""
+
+UNKNOWN = Sampling.of(DEFAULT_PERIOD_S, UNKNOWN_AGE_S)
+"""Sampling of a loop of which nothing is known."""
+
 SLOWEST = Sampling.of(0.02, 0.02)
 """Sampling that gains fit before any state has come: 50 Hz, and 20 ms late."""
 
@@ -129,6 +135,26 @@ class SamplingMeter:
             self._began, self._count, self._age = now, 0, 0.0
 
 
+def largest_frequency(damping_ratio: float, sampling: Sampling, wanted: float = np.inf) -> float:
+    """Return the desired or largest stable natural frequency under the mass matrix, rad/s.
+
+    The same for every robot: with the mass matrix all errors obey one equation.
+    """
+    z = damping_ratio
+    wanted = min(wanted, 2.0 * z * largest_ratio(*sampling))
+
+    def fits(w: float) -> bool:
+        return 2.0 * z * w <= stability_limit(w / (2.0 * z), *sampling) / GAIN_MARGIN
+
+    if fits(wanted):
+        return wanted
+    low, high = 0.0, wanted
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
 class Tuner:
     """Fits the gains of an arm to its sampling.
 
@@ -156,22 +182,6 @@ class Tuner:
             wanted, kp=kp, kd=kd, ki=wanted.ki * _share(kp, wanted.kp) * _share(kd, wanted.kd)
         )
 
-    def bandwidth(self, wanted: float, damping_ratio: float, sampling: Sampling) -> float:
-        """Return the desired or largest stable natural frequency of computed torque, rad/s."""
-        wanted = min(wanted, 2.0 * damping_ratio * largest_ratio(*sampling))
-
-        def fits(w: float) -> bool:
-            z = damping_ratio
-            return 2.0 * z * w <= stability_limit(w / (2.0 * z), *sampling) / GAIN_MARGIN
-
-        if fits(wanted):
-            return wanted
-        low, high = 0.0, wanted
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
-
     def model(self, base: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
         """Return the model with feedback that fits.
 
@@ -180,13 +190,13 @@ class Tuner:
         """
         gains = self.gains(wanted, sampling)
         kept = bool((_alike(gains.kd, wanted.kd) & _alike(gains.kp, wanted.kp)).all())
-        bandwidth = self.bandwidth(bandwidth, base.damping_ratio, sampling)
+        bandwidth = largest_frequency(base.damping_ratio, sampling, bandwidth)
         return replace(
             base,
             gains=wanted if kept else gains,
             bandwidth=bandwidth,
             coupled=not kept and self._is_stiffer_by_matrix(gains, bandwidth),
-            fastest=self.bandwidth(np.inf, base.damping_ratio, sampling),
+            fastest=largest_frequency(base.damping_ratio, sampling),
             delay=sampling.delay,
         )
 

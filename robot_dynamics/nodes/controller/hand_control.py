@@ -144,8 +144,8 @@ class HandControl:
         self._error_out = node.create_publisher(TwistStamped, "cartesian_error", OUTPUT_QOS)
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
         self._driven = False  # by twists that have not come to rest
-        self._far = False  # a target is out of reach
-        self._share, self._feels = 1.0, True
+        self._far = False  # a target cannot be reached
+        self._share, self._feels, self._weakness = 1.0, True, ""
 
     @property
     def task(self) -> Task | None:
@@ -172,6 +172,11 @@ class HandControl:
                 self._node.get_logger().info(f"the hand is '{hand}'; task.frame names another")
             task = Task(replace(model, **self._at_rate), hand)
         settings = parameters.settings(task.defaults)
+        weakness = task.weakness(settings, self._at_rate["fastest"])
+        if weakness != self._weakness:
+            self._weakness = weakness
+            if weakness:
+                self._node.get_logger().warning(weakness)
         self.wanted, self._tree = (task, settings), tree
 
     def frame(self, mode: str, parameters: TaskParameters | None = None) -> str:
@@ -333,8 +338,8 @@ class HandControl:
         share = self._stiffness_in_use(task)
         if share < LOWER * self._share:
             node.get_logger().warning(
-                f"the stiffness of the hand is too high for the rate of the joint_states: "
-                f"{100.0 * share:.2g} % of it is used"
+                f"the stiffness of the hand is too high for the rate of the joint_states: in its "
+                f"lightest direction {100.0 * share:.2g} % of it is used"
             )
         elif share == 1.0 > self._share:
             node.get_logger().info("the whole stiffness of the hand is used again")
@@ -342,7 +347,10 @@ class HandControl:
             self._share = share
 
     def _stiffness_in_use(self, task: Task) -> float:
-        return task.share(task.settings, self._node.arm.base.fastest) ** 2
+        """Return the share in the lightest direction, of what the rate of the node would bear."""
+        fastest = self._node.arm.base.fastest, self._at_rate["fastest"]
+        now, usual = (task.share(task.settings, w) for w in fastest)
+        return min(now / usual, 1.0)
 
     def _has_one_publisher(self, task: Task, topic: str) -> bool:
         """Return whether to follow a topic: while one node publishes it; log changes."""
