@@ -53,6 +53,7 @@ from robot_dynamics.control.targets import (
     TARGET_EVENTS,
     TARGET_SETTINGS,
     axes_of_task,
+    ends_of,
     move_target,
     target_moves,
 )
@@ -169,6 +170,7 @@ LAW: Mapping[str, Field] = {
     "singularity": Field(SCALAR, "0 away from singular poses, 1 at one"),
     "attainable": Field(SCALAR, "share of its speed that the target may keep", 1.0),
     "correction": Field((2, 6), "state of the force feedback"),
+    "held_back": Field(VECTOR, "accelerations kept from joints at the ends of their ranges"),
 }
 
 FORESEEN: Mapping[str, Field] = {
@@ -425,6 +427,7 @@ class Step:
                 "felt": x.felt,
                 "correction": chosen(x.forgets, 0.0 * x.correction, x.correction),
                 "feedback": np.array([*x.task_feedback, fresh, minimum(x.dt, LONGEST_STEP_S)]),
+                "ends": ends_of(x.lower, x.upper),
             }
             found = task_equations(end, mode, self.projector, inputs)
             tau = found["effort"]
@@ -439,6 +442,7 @@ class Step:
                 "singularity": found["singularity"][0],
                 "attainable": found["attainable"][0],
                 "correction": found["next_correction"],
+                "held_back": found["held_back"],
             }
 
         return function

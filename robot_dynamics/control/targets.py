@@ -20,6 +20,7 @@ from robot_dynamics.control.logic import (
     chosen,
     either,
     equal,
+    first_largest,
     largest,
     less,
     negated,
@@ -52,6 +53,14 @@ SLIGHT = 1e-3
 
 STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
 """Singularity, distance behind the target, m, and time at both, s, of a target out of reach."""
+
+END, LARGEST_SHARE = 0.05, 0.05
+"""Distance from the ends of its range at which a joint is stopped, rad or m, at most this share of
+the range."""
+
+HELD_BACK, SHORT_RAD = 0.1, 0.05
+"""Acceleration that is kept from a joint, rad/s^2 or m/s^2, and angle behind the target, rad, of a
+target for which a joint would have to leave its range."""
 
 NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
 """Kinds of a target."""
@@ -136,6 +145,9 @@ TARGET = {
     "dropped": Field(SCALAR, "twists that have ended by themselves"),
     "stretched_since": Field(SCALAR, "time since which the arm is stretched, s"),
     "out_of_reach": Field(SCALAR, "distance of a target that is out of reach, else 0, m"),
+    "ended_since": Field(SCALAR, "time since which a joint is held back at its end, s"),
+    "ended_joint": Field(SCALAR, "joint that would have to leave its range, or -1", -1.0),
+    "behind": Field((2,), "distance from that target, m, and angle, rad"),
 }
 """State of a target."""
 
@@ -197,7 +209,7 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     pose.rest(rests)
     pose.step(x)
     wrench = _push(x, both(pushing, negated(drops)))
-    reach = _reach(x, both(less(0.5, given), pushing, negated(begins)), pose, position)
+    reach = _reach(x, both(pushing, negated(begins)), less(0.5, given), pose, position)
     return {
         "target_held": 1.0,
         "target_rotation": pose.rotation,
@@ -233,17 +245,31 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     }
 
 
-def _reach(x: Any, led: Any, target: _Target, position: Array) -> dict[str, Any]:
-    """Return how long the arm is stretched towards a target, and that target's distance."""
+def _reach(x: Any, held: Any, given: Any, target: _Target, position: Array) -> dict[str, Any]:
+    """Return how long a target cannot be reached: the arm is stretched, or a joint at its end."""
     behind = size_of(x.task_selection[:3] * x.task_error[:3])
-    stretched = both(led, less(STRETCHED, x.singularity), less(SHORT_M, behind))
+    stretched = both(held, given, less(STRETCHED, x.singularity), less(SHORT_M, behind))
     goal = chosen(equal(x.given, POSE), x.pose_position, target.position)
     away = (goal - position) @ axes_of_task(x, target.rotation)
     far = both(stretched, less(PATIENCE_S, x.now - x.stretched_since))
+    turned = size_of(x.task_selection[3:] * x.task_error[3:])
+    joint, most = first_largest(abs(x.held_back))
+    short = either(less(SHORT_M, behind), less(SHORT_RAD, turned))
+    ended = both(held, short, less(HELD_BACK, most))
+    lasts = both(ended, less(PATIENCE_S, x.now - x.ended_since))
     return {
+        "ended_since": chosen(ended, x.ended_since, x.now),
+        "ended_joint": chosen(lasts, joint, -1.0),
+        "behind": np.array([size_of(x.task_selection[:3] * away), turned]),
         "stretched_since": chosen(stretched, x.stretched_since, x.now),
         "out_of_reach": chosen(far, size_of(x.task_selection[:3] * away), 0.0),
     }
+
+
+def ends_of(lower: Array, upper: Array) -> Array:
+    """Return the positions at which joints are stopped in task space, shape (2, n)."""
+    margin = minimum(END, LARGEST_SHARE * (upper - lower))
+    return np.array([lower + margin, upper - margin])
 
 
 def _changed_pull(x: Any) -> tuple[Array, Any]:

@@ -300,6 +300,24 @@ class Task:
         return HandState(error, float(singular[0]), float(self.field("attainable")[0]))
 
     @property
+    def obstacle(self) -> str:
+        """Reason for which the hand stays away from its target, in a sentence; empty for none."""
+        far, joint = float(self.field("out_of_reach")[0]), int(self.field("ended_joint")[0])
+        if joint >= 0:
+            way, angle = self.field("behind")
+            name = self.dynamics.robot.joint_names[joint]
+            return (
+                f"the hand stays {way:.2g} m and {angle:.2g} rad from its target, for which joint "
+                f"'{name}' would have to leave its range"
+            )
+        if far > 0.0:
+            return (
+                f"the hand stays {far:.3g} m from its target, which is out of reach: the arm is "
+                "stretched towards it"
+            )
+        return ""
+
+    @property
     def velocity(self) -> Array:
         """Joint velocities that belong to the target, shape (n,), rad/s or m/s."""
         return self.field("task_velocity").copy()

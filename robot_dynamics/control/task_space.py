@@ -35,6 +35,10 @@ SINGULAR = 1e-9
 SMALL_ANGLE = 0.1
 """Angle below which a series replaces a quotient that cancels, rad; its error is below 1e-12."""
 
+SLOWER_STOP, QUICKEST_STOP = 4.0, 30.0
+"""Largest stable natural frequency over the rate at which joints stop before their ends, and the
+largest such rate, 1/s."""
+
 LEAST_PULL = 0.5
 """Smallest share of its pull that a spring keeps where more would move the hand too fast."""
 
@@ -77,20 +81,20 @@ class TaskNumbers(NamedTuple):
         length: Converts angles to distances where they are compared, m.
         posture: Natural frequency of the null-space posture, rad/s.
         settling: Rate at which null-space motion dies out, 1/s.
+        stable: Largest natural frequency with which the loop is stable, rad/s. In a direction in
+            which the hand is so light that its own would be larger, the stiffness falls to it.
     """
 
     damping_ratio: Any
     heaviest: Any
-        stable: Largest natural frequency with which the loop is stable, rad/s. In a direction in
-            which the hand is so light that its own would be larger, the stiffness falls to it.
     length: Any
     posture: Any
     settling: Any
+    stable: Any
 
 
 def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
     """Return the inputs of a law for n joints with their shapes, in order."""
-    stable: Any
     return {
         "q": (n,),  # measured positions
         "qd": (n,),  # measured velocities
@@ -135,11 +139,11 @@ class ReturnNumbers(NamedTuple):
     speed: Any
     turn: Any
     damping: Any
+    damping_turn: Any
 
 
 class ForceNumbers(NamedTuple):
     """Numbers of the input `feedback`, the settings of force feedback.
-    damping_turn: Any
 
     Args:
         proportional: Gain on the error of the force.
@@ -158,6 +162,11 @@ class ForceNumbers(NamedTuple):
     moment: Any
     fresh: Any
     dt: Any
+
+
+def end_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
+    """Return the further input of a law that keeps n joints within their ranges."""
+    return {"ends": (2, n)}  # positions at which joints are stopped; infinite for none
 
 
 RETURN_SHAPES: Mapping[str, tuple[int, ...]] = {"returning": (len(ReturnNumbers._fields),)}
@@ -245,15 +254,6 @@ def solve(A: Array, b: Array) -> Array:
     return composite_body.solve(*composite_body.factorise(A, chain), chain, b)
 
 
-def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
-    """Return D v with the damping in which every mode of the hand has one damping ratio.
-
-    D = 2 z L (L^T A L)^(-1/2) L^T for the stiffness K = L L^T and the apparent mass A^(-1): the
-    double diagonalisation of [AlbuSchaeffer2003]. A direction with little mobility, as near a
-    singularity, has a bounded damping.
-
-    Args:
-        mobility: A, shape (6, 6), 1/kg, 1/(kg m) and 1/(kg m^2), positive semidefinite.
 class Spring(NamedTuple):
     """A stiffness in the directions in which the loop bears it, and what is softer in others.
 
@@ -289,6 +289,15 @@ class Spring(NamedTuple):
         return _inverse_root(self.squares, self.root, ratio, v)
 
 
+def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
+    """Return D v with the damping in which every mode of the hand has one damping ratio.
+
+    D = 2 z L (L^T A L)^(-1/2) L^T for the stiffness K = L L^T and the apparent mass A^(-1): the
+    double diagonalisation of [AlbuSchaeffer2003]. A direction with little mobility, as near a
+    singularity, has a bounded damping.
+
+    Args:
+        mobility: A, shape (6, 6), 1/kg, 1/(kg m) and 1/(kg m^2), positive semidefinite.
         root: L, shape (6, 6).
         ratio: Damping ratio.
         v: Velocities, shape (6,).
@@ -321,7 +330,7 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
         projector: One of `PROJECTORS`.
         x: Arrays by the names in `input_shapes`; "fastest" and those in `motion_shapes`,
-            `RETURN_SHAPES` and `FEEDBACK_SHAPES` may be left out.
+            `end_shapes`, `RETURN_SHAPES` and `FEEDBACK_SHAPES` may be left out.
 
     Returns:
         effort: Joint efforts without gravity and friction, shape (n,), N m or N.
@@ -330,6 +339,8 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         singularity: 0 away from singularities, 1 at one, shape (1,).
         attainable: Share of its speed that the target may keep, shape (1,): with more a joint would
             be faster than `fastest`. One that comes back to the hand may keep all of it.
+        held_back: Accelerations that are taken from joints which would leave their ranges, shape
+            (n,), if there are ends.
         next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
     """
     numbers = TaskNumbers(*x["numbers"])
@@ -378,6 +389,9 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     lever = controlled((selection * x["root"].T).T)
     pulled = x["root"].T @ bounded
     felt = mobility if mode == IMPEDANCE else x["mobility"]
+    hand = Spring.of(felt, lever, numbers.stable)
+    spring = hand.pull(pulled)
+    spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     # A constant error e brings the hand to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
     # damping D of `damping_effort`. One that is given counts as if it were critical
     ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
@@ -389,9 +403,6 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         # Only its own speed is damped more: a target that moves on must not push a blocked hand
         damper = hand.damping(numbers.damping_ratio, v_d)
         damper = damper - rise * hand.damping(numbers.damping_ratio, rise * v)
-    hand = Spring.of(felt, lever, numbers.stable)
-    spring = hand.pull(pulled)
-    spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     else:
         pull, rise = np.ones(6), np.ones(6)
         damper = hand.damping(numbers.damping_ratio, v_d - v)
@@ -443,14 +454,34 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         square = J @ J.T
         size = np.trace(square) + TINY
         idle = idle - J.T @ solve(square + size * (free + SINGULAR * np.eye(6)), J @ idle)
+    effort = effort + idle
+    if "ends" in x:
+        qdd = composite_body.solve(*factors, arm.parents, effort)
+        held_back = alone * _beyond_ends(q, qd, qdd, x["ends"], _stopping_rate(numbers))
+        effort = effort - M @ held_back
+        results["held_back"] = held_back
     return {
-        "effort": effort + idle,
+        "effort": effort,
         "velocity": qd_d,
         "error": error,
         "singularity": np.array([singularity]),
         "attainable": np.array([select(leaves, 0.0, 1.0, attainable)]),
         **results,
     }
+
+
+def _stopping_rate(numbers: TaskNumbers) -> Any:
+    return minimum(numbers.stable / SLOWER_STOP, QUICKEST_STOP)
+
+
+def _beyond_ends(q: Array, qd: Array, qdd: Array, ends: Array, rate: Any) -> Array:
+    """Return the part of accelerations with which joints would leave their ranges, shape (n,).
+
+    A joint may accelerate towards an end as far as it can stop there without overshoot, critically
+    damped at a rate, 1/s. Away from the ends this changes nothing.
+    """
+    lower, upper = (rate * rate * (end - q) - 2.0 * rate * qd for end in ends)
+    return qdd - clip(qdd, minimum(lower, upper), upper)
 
 
 def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:

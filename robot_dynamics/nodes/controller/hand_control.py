@@ -383,14 +383,11 @@ class HandControl:
         self._feels = feels
 
     def _look_at_distance(self, task: Task) -> None:
-        """Log once that a target is out of reach."""
-        distance = float(task.field("out_of_reach")[0])
-        if distance > 0.0 and not self._far:
-            self._node.get_logger().warning(
-                f"the hand stays {distance:.3g} m from its target, which is out of reach: the arm "
-                "is stretched towards it"
-            )
-        self._far = distance > 0.0
+        """Log once that a target cannot be reached, and why."""
+        why = task.obstacle
+        if why and not self._far:
+            self._node.get_logger().warning(why)
+        self._far = bool(why)
 
     def values(self) -> dict[str, object]:
         """Return hand, target, error and singularity."""

@@ -1,0 +1,89 @@
+"""Joints stay within their ranges in task space, and the line that says for which target."""
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Controller, Measured, Model, Settings, Status, gains_for
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
+from robot_dynamics.robot import find_robot
+from robot_dynamics.spatial import Pose, rotation_about
+
+START = {
+    "panda": np.array([0.3, -0.6, 0.1, -2.0, 0.2, 1.7, 1.5]),
+    "ur5": np.array([0.0, -1.2, 1.5, -0.5, -1.5, 0.2]),
+}
+HANDS = {"panda": "panda_hand_tcp", "ur5": "tool0"}
+STEP = 1e-3
+
+
+class Arm:
+    """A frictionless arm without stops under the default settings, with states that come late."""
+
+    def __init__(self, name, mode, late):
+        whole = read_urdf(find_robot(name))
+        fingers = {joint: 0.0 for joint in whole.joint_names if "finger" in joint}
+        self.arm = Dynamics(whole.with_locked(fingers) if fingers else whole)
+        model = Model(self.arm, gains_for(self.arm))
+        self.task = Task(model, HANDS[name])
+        self.controller = Controller(model, Settings(mode=mode), self.task)
+        self.q, self.qd, self.now = START[name].copy(), np.zeros(self.arm.robot.dof), 0.0
+        self.states = deque([(self.q, self.qd)] * (round(late / STEP) + 1))
+        self.fastest, self.farthest = 0.0, -np.inf
+
+    def run(self, seconds):
+        limits = self.arm.robot.limits
+        for _ in range(round(seconds / STEP)):
+            self.controller.set_state(Measured(*self.states[0]), self.now)
+            tau = self.controller.update(self.now).tau
+            self.qd = self.qd + STEP * self.arm.forward(self.q, self.qd, tau)
+            self.q = self.q + STEP * self.qd
+            self.states.append((self.q, self.qd))
+            self.states.popleft()
+            self.now += STEP
+            self.fastest = max(self.fastest, (np.abs(self.qd) / limits.velocity).max())
+            ends = limits.lower - self.q, self.q - limits.upper
+            self.farthest = max(self.farthest, np.max(ends))
+        return self
+
+    @property
+    def pose(self):
+        return self.task.pose(self.controller.model, self.q)
+
+
+@pytest.mark.parametrize("mode", [IMPEDANCE, OPERATIONAL_SPACE])
+def test_a_turn_beyond_the_range_of_a_joint_ends_within_it_and_names_it(mode):
+    arm = Arm("panda", mode, 0.002).run(0.5)
+    for _ in range(10):
+        turn = rotation_about(arm.pose.rotation[:, 2], np.asarray(0.5))
+        arm.task.aim(Pose(turn @ arm.pose.rotation, arm.pose.translation), arm.now)
+        arm.run(1.5)
+    assert arm.farthest < 0.0
+    assert arm.controller.status is Status.HOLDING
+    assert arm.task.obstacle.endswith(
+        " rad from its target, for which joint 'panda_joint7' would have to leave its range"
+    )
+    back = arm.task.pose(arm.controller.model, START["panda"])
+    arm.task.aim(back, arm.now)
+    arm.run(6.0)
+    assert arm.task.obstacle == ""
+    assert np.abs(arm.pose.rotation - back.rotation).max() < 0.02
+
+
+@pytest.mark.parametrize("late", [0.002, 0.005])
+@pytest.mark.parametrize("mode", [IMPEDANCE, OPERATIONAL_SPACE])
+@pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.thorough), "ur5"])
+def test_an_arm_of_default_settings_comes_back_from_out_of_reach_with_late_states(name, mode, late):
+    arm = Arm(name, mode, late).run(0.5)
+    start = arm.pose
+    arm.task.aim(replace(start, translation=3.0 * start.translation), arm.now)
+    arm.run(5.0)
+    arm.task.aim(start, arm.now)
+    arm.run(6.0)
+    assert arm.controller.status is Status.HOLDING
+    assert arm.fastest < 1.2
+    assert np.abs(arm.pose.translation - start.translation).max() < 2e-3
