@@ -632,7 +632,7 @@ def _terms(model: Model) -> tuple[object, ...]:
     return (
         *(id(part) for part in (model.gains, model.friction, model.rotor_inertia)),
         *(model.bandwidth, model.damping_ratio, model.friction_width, model.coupled, model.delay),
-        model.velocity_terms,
+        *(model.velocity_terms, model.fastest),
     )
 
 

@@ -18,6 +18,7 @@ from robot_dynamics.control.task_space import (
     IMPEDANCE,
     KINEMATIC,
     OPERATIONAL_SPACE,
+    Spring,
     damping_effort,
     input_shapes,
     rotation_vector,
@@ -133,6 +134,30 @@ def test_every_mode_of_the_hand_has_the_damping_ratio(seed):
     expected = np.diag(2.0 * 0.7 * np.sqrt(squares))
     error = np.abs(modes.T @ D @ modes - expected).max() / expected.max()
     assert error < 1e-3  # the terms are within 7.4e-4
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**31), stable=st.floats(5.0, 500.0))
+def test_no_direction_is_stiffer_than_the_loop_bears_and_others_stay_as_given(seed, stable):
+    rng = np.random.default_rng(seed)
+    mixed = rng.normal(size=(6, 6))
+    A = mixed @ np.diag(10.0 ** rng.uniform(-1.0, 1.5, 6)) @ mixed.T / 6.0
+    K = np.diag(10.0 ** rng.uniform(1.0, 3.0, 6))
+    spring = Spring.of(A, np.sqrt(K), stable)
+    used = np.column_stack([spring.pull(np.sqrt(K) @ e) for e in np.eye(6)])
+    D = np.column_stack([spring.damping(0.7, v) for v in np.eye(6)])
+    np.testing.assert_allclose(used, used.T, rtol=1e-6, atol=1e-9 * K.max())
+    given, found = (np.sort(scipy.linalg.eigvals(A @ X).real) for X in (K, used))
+    x = given / stable**2
+    # Each mode for itself: the two matrices have the same modes
+    np.testing.assert_allclose(found, given / (x + 1.0 / (1.0 + x)), rtol=1e-6)
+    assert (found < stable**2).all()
+    near = given < 0.1 * stable**2
+    assert (found[near] > 0.99 * given[near]).all()
+    # D A D = 4 z^2 K, as far as the approximation of the root goes
+    spread = (given * (x + 1.0 / (1.0 + x))).max() / (given * (x + 1.0 / (1.0 + x))).min()
+    if spread < 1e2:
+        np.testing.assert_allclose(D @ A @ D, 4.0 * 0.7**2 * used, atol=5e-3 * used.max())
 
 
 # -- the laws -------------------------------------------------------------------------------------
