@@ -39,6 +39,10 @@ SLOWER_STOP, QUICKEST_STOP = 4.0, 30.0
 """Largest stable natural frequency over the rate at which joints stop before their ends, and the
 largest such rate, 1/s."""
 
+SPEED_SHARE, STANDING, UNLIMITED_SPEED = 1.6, 1e-3, 1e3
+"""Largest speed of a joint relative to that which a target asks for, its share that counts as rest,
+and the speed of a joint without a limit, rad/s or m/s."""
+
 LEAST_PULL = 0.5
 """Smallest share of its pull that a spring keeps where more would move the hand too fast."""
 
@@ -458,7 +462,8 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     if "ends" in x:
         qdd = composite_body.solve(*factors, arm.parents, effort)
         held_back = alone * _beyond_ends(q, qd, qdd, x["ends"], _stopping_rate(numbers))
-        effort = effort - M @ held_back
+        braked = alone * _too_fast(qd, qdd - held_back, x, numbers.stable / 2.0)
+        effort = effort - M @ (held_back + braked)
         results["held_back"] = held_back
     return {
         "effort": effort,
@@ -482,6 +487,21 @@ def _beyond_ends(q: Array, qd: Array, qdd: Array, ends: Array, rate: Any) -> Arr
     """
     lower, upper = (rate * rate * (end - q) - 2.0 * rate * qd for end in ends)
     return qdd - clip(qdd, minimum(lower, upper), upper)
+
+
+def _too_fast(qd: Array, qdd: Array, x: Mapping[str, Array], rate: Any) -> Array:
+    """Return the part of accelerations with which joints would become too fast, shape (n,).
+
+    A joint that stands may take any acceleration, so that a spring keeps its force against
+    friction; the nearer its speed is to the largest one, the less.
+    """
+    if "fastest" not in x:
+        return 0.0 * qdd
+    most = minimum(SPEED_SHARE * x["fastest"], UNLIMITED_SPEED)
+    speed = np.abs(qd)
+    allowed = rate * most * (most - speed) / maximum(speed, STANDING * most)
+    along = select(0.0, qd, qdd, -qdd)
+    return select(0.0, qd, 1.0, -1.0) * maximum(along - allowed, 0.0)
 
 
 def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:
