@@ -42,9 +42,9 @@ TWICE = {
     "weightless_joint": Field(SCALAR, "joint with the largest of them"),
     "weightless_value": Field(SCALAR, "its external effort, N m or N"),
     "weightless_limit": Field(SCALAR, "its gravity, N m or N"),
-    "along": Field((2, "n"), "mean external efforts in motion forward and backward, N m or N"),
-    "along_friction": Field((2, "n"), "mean friction of the model then, N m or N"),
-    "along_for": Field((2, "n"), "part of the window in which the joints moved so"),
+    "rubbed_by": Field((2, "n"), "mean external efforts in motion forward and backward, N m or N"),
+    "rubbed_by_model": Field((2, "n"), "mean friction of the model then, N m or N"),
+    "rubbed_for": Field((2, "n"), "part of the window in which the joints moved so"),
     "rubs_twice": Field(SCALAR, "1 if friction counts twice"),
     "rubs_joint": Field(SCALAR, "joint in which it counts the most"),
     "rubs_value": Field(SCALAR, "its external effort along the motion, N m or N"),
@@ -92,9 +92,9 @@ def _weightless(
 def _rubbing(x: Any, external: Array, friction: Array, width: Array, dt: Any) -> dict[str, Any]:
     moves = np.array([less(SLOW * width, x.qd), less(SLOW * width, -x.qd)])
     share = moves * minimum(dt / WINDOW_S, 1.0)
-    part = x.along_for + share * (1.0 - x.along_for)
-    pushed = x.along + share * (external - x.along)
-    rubbed = x.along_friction + share * (friction - x.along_friction)
+    part = x.rubbed_for + share * (1.0 - x.rubbed_for)
+    pushed = x.rubbed_by + share * (external - x.rubbed_by)
+    rubbed = x.rubbed_by_model + share * (friction - x.rubbed_by_model)
     # Means begin at zero: the part of the window that they have seen is their weight
     weight = maximum(part, 1e-9)
     own, of_model = (0.5 * (row[0] - row[1]) for row in (pushed / weight, rubbed / weight))
@@ -105,9 +105,9 @@ def _rubbing(x: Any, external: Array, friction: Array, width: Array, dt: Any) ->
     found = all_of(np.array([either(1.0 - a, b) for a, b in zip(judged, fits, strict=True)]))
     i, _, value, limit = first_largest(judged * clip(ratio, 0.0, MOST), own, of_model)
     return {
-        "along": pushed,
-        "along_friction": rubbed,
-        "along_for": part,
+        "rubbed_by": pushed,
+        "rubbed_by_model": rubbed,
+        "rubbed_for": part,
         "rubs_twice": both(found, less(min(RUBBED, len(x.q)) - 0.5, sum(judged))),
         "rubs_joint": i,
         "rubs_value": value,

@@ -234,6 +234,8 @@ class Step:
     def __post_init__(self) -> None:
         fields: dict[str, Field] = {}
         for stage in self.stages:
+            if twice := fields.keys() & stage.fields.keys():
+                raise ValueError(f"stage {stage.name} writes {sorted(twice)} of another one")
             fields.update(stage.fields)
         for name, given in (("state", fields), ("arrived", ARRIVED), ("settings", SETTINGS)):
             object.__setattr__(self, name, Layout(given, self.n))
