@@ -51,8 +51,8 @@ whole down to rest."""
 
 COMMAND = {
     "tau": Field(VECTOR, "commanded efforts, N m or N"),
-    "position": Field(VECTOR, "commanded positions, measured ones without feedback, rad or m"),
-    "velocity": Field(VECTOR, "commanded velocities, zero without feedback, rad/s or m/s"),
+    "sent_position": Field(VECTOR, "commanded positions, measured ones without feedback, rad or m"),
+    "sent_velocity": Field(VECTOR, "commanded velocities, zero without feedback, rad/s or m/s"),
     "total": Field(VECTOR, "commanded efforts and those of the drives' own feedback, N m or N"),
     "cut": Field(VECTOR, "1 where the effort limit cut the effort"),
     "integral": Field(VECTOR, "efforts of the integral part, N m or N"),
@@ -154,8 +154,8 @@ def command(x: Any) -> dict[str, Any]:
     position = chosen(x.has_feedback, x.desired[0] + lead * x.desired[1], x.q)
     return {
         "tau": tau,
-        "position": clip(position, x.lower, x.upper),
-        "velocity": velocity,
+        "sent_position": clip(position, x.lower, x.upper),
+        "sent_velocity": velocity,
         "total": total,
         "cut": chosen(acts, cut, x.cut),
         "integral": chosen(sound, integral, x.integral),

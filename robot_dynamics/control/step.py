@@ -239,6 +239,11 @@ class Step:
             fields.update(stage.fields)
         for name, given in (("state", fields), ("arrived", ARRIVED), ("settings", SETTINGS)):
             object.__setattr__(self, name, Layout(given, self.n))
+        names = [*self.state, *self.arrived, *self.settings]
+        if len({*names}) < len(names):  # one would hide the other
+            raise ValueError(
+                f"fields of the same name: {sorted(n for n in {*names} if names.count(n) > 1)}"
+            )
 
     @classmethod
     def of(

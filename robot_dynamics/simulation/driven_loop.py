@@ -61,7 +61,9 @@ def simulate_drives(
             # Accelerations in place of efforts, which the step computes for the middle of a cycle
             controller.arrived["came_qdd"][:], controller.arrived["came_has_tau"][0] = qdd, 0.0
             controller.update(float(now))
-            command = np.array([controller.field(x) for x in ("position", "velocity", "tau")])
+            command = np.array(
+                [controller.field(x) for x in ("sent_position", "sent_velocity", "tau")]
+            )
         if "velocity" not in sent:
             command[1] = 0.0
         for _ in range(steps):

@@ -54,7 +54,7 @@ constexpr const char * ARRIVED_NAMES[] = {
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "felt_came", "lead", "unstamped"};
 constexpr const char * STATE_NAMES[] = {
-  "status", "seen", "commands", "q", "tau", "position", "velocity", "cut", "error"};
+  "status", "seen", "commands", "q", "tau", "sent_position", "sent_velocity", "cut", "error"};
 // clang-format on
 
 }  // namespace

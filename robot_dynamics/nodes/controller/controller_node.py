@@ -356,7 +356,7 @@ class ControllerNode(ControllerBase):
     def _message(self, command: Command) -> Efforts | JointValues:
         if self._drives:
             field, controller = self.controller.field, self.controller
-            rows = np.array([field("position"), field("velocity"), command.tau])
+            rows = np.array([field("sent_position"), field("sent_velocity"), command.tau])
             return JointValues(controller.joint_names, self.nanoseconds, rows)
         _, actuators, label = self.output
         efforts = command.tau if self._places is ALL else command.tau[self._places]

@@ -61,7 +61,7 @@ does, and `plant_stages.BASE_SIZE` if the base moves."""
 LAW = "law_"
 """Prefix of the arrays with settings of the step, and of the one with its load."""
 
-HELD, OWN_INERTIA = ("position", "velocity"), "own_inertia"
+HELD, OWN_INERTIA = ("sent_position", "sent_velocity"), "own_inertia"
 """Arrays with commands to drives beside their efforts, and with the inertias that joints move."""
 
 SCALED = ("kp", "kd", "ki", "i_clamp", "bandwidth", "task_root", "task_damping", "effort")
