@@ -135,7 +135,7 @@ def test_tips_that_move_against_each_other_carry_no_payload_unless_one_is_named(
         "(left, right); add --payload-frame, or --lock joints between them\n",
     )
     _, out, _ = export(arm, "--payload", "1", "--payload-frame", "right")
-    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', hand 'right'")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', hand 'left'")
     _, out, _ = export(arm, "--lock", "elbow=1", "--frame", "upper")
     assert out.splitlines()[0].endswith(": 1 joints, payloads at 'left', hand 'upper'")
 
