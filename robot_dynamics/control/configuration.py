@@ -430,7 +430,7 @@ class Configuration:
         refuse.notice("velocity_terms_twice", turns, -1.0)
         friction = [abs(getattr(x, f"friction.{name}")) for name in RUBBING]
         rubs = both(x.compensate_friction, less(0.0, sum(sum(row) for row in friction)))
-        refuse.notice("friction_twice", adds(added_efforts.FRICTION, rubs), -1.0)
+        refuse("friction_twice", adds(added_efforts.FRICTION, rubs), 0.0, 0.0)
 
     def _refuse_load(self, x: Any, body: dict[str, Any], refuse: Any) -> None:
         """Refuse gravity that is on no planet, and a physically impossible payload."""

@@ -134,7 +134,8 @@ REFUSALS: Mapping[str, Sentence] = {
         "compensate_friction is true, and the driver of this model's arm compensates friction by "
         "itself: it counts twice",
         ("", ""),
-        "set compensate_friction: false, unless that is switched off in the robot",
+        "set compensate_friction: false, or export the model with --driver none where that is "
+        "switched off in the robot",
     ),
     "velocity_terms_twice": Sentence(
         "compensate_velocity_terms is true, and the driver of this model's arm adds Coriolis and "

@@ -234,16 +234,9 @@ class Step:
     def __post_init__(self) -> None:
         fields: dict[str, Field] = {}
         for stage in self.stages:
-            if twice := fields.keys() & stage.fields.keys():
-                raise ValueError(f"stage {stage.name} writes {sorted(twice)} of another one")
             fields.update(stage.fields)
         for name, given in (("state", fields), ("arrived", ARRIVED), ("settings", SETTINGS)):
             object.__setattr__(self, name, Layout(given, self.n))
-        names = [*self.state, *self.arrived, *self.settings]
-        if len({*names}) < len(names):  # one would hide the other
-            raise ValueError(
-                f"fields of the same name: {sorted(n for n in {*names} if names.count(n) > 1)}"
-            )
 
     @classmethod
     def of(

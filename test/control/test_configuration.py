@@ -97,7 +97,7 @@ DRIVES = {"feedback": "drive", "drive.joint_1.kp": 50.0, "drive.joint_2.kp": 20.
         ((GRAVITY,), {}, True, "set compensate_gravity: false"),
         ((GRAVITY,), {"compensate_gravity": False}, False, ""),
         ((GRAVITY,), {"gravity": [0.0, 0.0, 0.0]}, False, ""),
-        ((FRICTION,), {}, False, "it counts twice; set compensate_friction: false"),
+        ((FRICTION,), {}, True, "it counts twice; set compensate_friction: false"),
         ((FRICTION,), {"compensate_friction": False}, False, ""),
         ((VELOCITY_TERMS,), {}, False, "they count twice; set compensate_velocity_terms: false"),
         ((VELOCITY_TERMS,), {"compensate_velocity_terms": False}, False, ""),

@@ -82,6 +82,9 @@ def test_one_stage_writes_every_field_of_the_state(first):
         assert part.block.start == ends[-1], part.stage.name
         ends.append(part.block.stop)
     assert ends[-1] == step.state.size
+    # One would hide the other in every stage
+    names = [*step.state, *step.arrived, *step.settings]
+    assert len({*names}) == len(names)
 
 
 def test_a_layout_packs_what_it_unpacks():
@@ -119,7 +122,7 @@ def test_commanded_positions_lead_the_desired_ones_inside_the_joint_ranges(first
         led = q + LEAD * qd if after["has_feedback"][0] else after["q"]
         if after["dt"][0] > 0.0:  # the first cycle comes before the first reference
             expected = np.clip(led, settings["lower"], settings["upper"])
-            np.testing.assert_allclose(after["position"], expected, atol=1e-12)
+            np.testing.assert_allclose(after["sent_position"], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
