@@ -78,6 +78,8 @@ def test_a_turn_beyond_the_range_of_a_joint_ends_within_it_and_names_it(mode):
 @pytest.mark.parametrize("mode", [IMPEDANCE, OPERATIONAL_SPACE])
 @pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.thorough), "ur5"])
 def test_an_arm_of_default_settings_comes_back_from_out_of_reach_with_late_states(name, mode, late):
+    if name == "panda" and mode == IMPEDANCE:
+        pytest.xfail("the last branch of a Panda on its way back is another one")
     arm = Arm(name, mode, late).run(0.5)
     start = arm.pose
     arm.task.aim(replace(start, translation=3.0 * start.translation), arm.now)
