@@ -48,13 +48,9 @@ from robot_dynamics.control.logic import (
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.parameters import LARGEST, LARGEST_GRAVITY, OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSAL, Refusal
+from robot_dynamics.control.sampling.sampled_loop import UNKNOWN_AGE_S, Sampling, largest_frequency
 from robot_dynamics.control.sampling.stability import limit_of_a_late_cycle
-from robot_dynamics.control.sampling.tuning import (
-    UNKNOWN_AGE_S,
-    Sampling,
-    Tuner,
-    largest_frequency,
-)
+from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.settings import (
     DRIVE,
     FEEDBACK,
@@ -133,19 +129,15 @@ class Defaults:
         """
         wanted = ideal_gains(self.dynamics, self.bandwidth)
         base, tuner = Model(self.dynamics, wanted, bandwidth=self.bandwidth), Tuner(self.dynamics)
-        models = {
-            rate: tuner.model(base, wanted, self.bandwidth, Sampling(1.0 / rate, 1.0 / rate))
-            for rate in RATES
-        }
         # Nothing measures how old the states of hardware interfaces are
         return {
             rate: replace(
-                model,
+                tuner.model(base, wanted, self.bandwidth, Sampling(1.0 / rate, 1.0 / rate)),
                 fastest=largest_frequency(
-                    model.damping_ratio, Sampling.of(1.0 / rate, UNKNOWN_AGE_S)
+                    base.damping_ratio, Sampling.of(1.0 / rate, UNKNOWN_AGE_S)
                 ),
             )
-            for rate, model in models.items()
+            for rate in RATES
         }
 
 

@@ -72,7 +72,7 @@ def test_a_limit_of_zero_is_that_of_the_urdf(configuration):
 
 
 def verdict(added, **given):
-    """Whether a controller refuses parameters of a robot that adds these, and what it says."""
+    """Return whether parameters are refused for a robot that adds these efforts, and the line."""
     robot = read_urdf(find_robot("planar_2r"))
     rubbing = Friction(np.ones(2), np.ones(2))
     defaults = Defaults(Dynamics(robot), None, None, None, rubbing, np.zeros(2), 20.0, added)

@@ -40,7 +40,8 @@ from robot_dynamics.cli.recordings import (
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import Friction, Measured, Model, gains_for
 from robot_dynamics.control.laws import TASK_MODES
-from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.dynamics.dynamics import Dynamics

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.sampling.tuning import (
-    DEFAULT_PERIOD_S,
-    EQUAL,
-    SLOWEST,
-    Sampling,
-    SamplingMeter,
-    Tuner,
-)
+from robot_dynamics.control.sampling.sampled_loop import DEFAULT_PERIOD_S, SLOWEST, Sampling
+from robot_dynamics.control.sampling.tuning import EQUAL, SamplingMeter, Tuner
 
 if TYPE_CHECKING:
     from robot_dynamics.control.gains import Gains

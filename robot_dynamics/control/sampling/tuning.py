@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,25 +15,18 @@ from robot_dynamics.control.gains import (
     ideal_gains,
 )
 from robot_dynamics.control.limits import default_tracking_errors
-from robot_dynamics.control.sampling.stability import (
-    GAIN_MARGIN,
-    HALVINGS,
-    fitting_damping,
-    largest_ratio,
-    stability_limit,
+from robot_dynamics.control.sampling.sampled_loop import (
+    DEFAULT_PERIOD_S,
+    Sampling,
+    largest_frequency,
 )
+from robot_dynamics.control.sampling.stability import fitting_damping, largest_ratio
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.motions import sample_poses
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
     from robot_dynamics.dynamics.dynamics import Dynamics
-
-DEFAULT_PERIOD_S = 1e-3
-"""Assumed period of the states before they are measured, s."""
-
-COMMAND_DELAY_S = 1e-3
-"""Transmission time of a command, which cannot be measured, s."""
 
 WINDOW_S = 0.2
 """Time over which states are counted, s."""
@@ -47,49 +40,8 @@ FEWEST_STATES = 8
 LONGEST_AGE_S = 0.5
 """Age of a state above which its stamp comes from another clock, s."""
 
-SLACK = 1.3
-"""Factor on period or delay above which gains are fitted anew; the margin is larger."""
-
 EQUAL = 0.01
 """Relative difference up to which gains count as equal."""
-
-
-class Sampling(NamedTuple):
-    """Sampling of a loop.
-
-    Args:
-        period: Time from a state to the next, s.
-        delay: Time from a state to when the effort that answers it acts, s.
-    """
-
-    period: float
-    delay: float
-
-    @staticmethod
-    def of(period: float, age: float = 0.0) -> Sampling:
-        """Sampling of states that come at a period.
-
-        At worst, a drive applies a command one cycle after it has sent the state.
-
-        Args:
-            period: Time from a state to the next, s.
-            age: Of a state when it is answered, s.
-        """
-        return Sampling(period, age + period + COMMAND_DELAY_S)
-
-    def slower_than(self, other: Sampling) -> bool:
-        """Return whether gains that fit `other` do not fit this."""
-        return self.period + self.delay > SLACK * (other.period + other.delay)
-
-
-UNKNOWN_AGE_S = 5e-3
-"""Age of states when they are answered, where nothing measures it, s."""
-
-UNKNOWN = Sampling.of(DEFAULT_PERIOD_S, UNKNOWN_AGE_S)
-"""Sampling of a loop of which nothing is known."""
-
-SLOWEST = Sampling.of(0.02, 0.02)
-"""Sampling that gains fit before any state has come: 50 Hz, and 20 ms late."""
 
 
 class SamplingMeter:
@@ -133,26 +85,6 @@ class SamplingMeter:
             period, age = np.median(self._windows, axis=0).tolist()
             self.measured = Sampling.of(max(period, self._fastest), age)
             self._began, self._count, self._age = now, 0, 0.0
-
-
-def largest_frequency(damping_ratio: float, sampling: Sampling, wanted: float = np.inf) -> float:
-    """Return the desired or largest stable natural frequency under the mass matrix, rad/s.
-
-    The same for every robot: with the mass matrix all errors obey one equation.
-    """
-    z = damping_ratio
-    wanted = min(wanted, 2.0 * z * largest_ratio(*sampling))
-
-    def fits(w: float) -> bool:
-        return 2.0 * z * w <= stability_limit(w / (2.0 * z), *sampling) / GAIN_MARGIN
-
-    if fits(wanted):
-        return wanted
-    low, high = 0.0, wanted
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
 
 
 class Tuner:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from robot_dynamics.control.sampling.tuning import Sampling, SamplingMeter
+from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampling.tuning import SamplingMeter
 
 PERIOD = 4e-3
 
