@@ -5,17 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from driven_arm import STATES, urdf
+from driven_arm import openarm, urdf
 from robot_dynamics.cli import main
-
-PLUGIN = "openarm_hardware/OpenArm_v10HW"
 
 
 @pytest.fixture
 def arm(tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(urdf(PLUGIN, STATES, finger=None, effort=1000.0, joints=7))
-    return str(path)
+    return openarm(tmp_path)
 
 
 def errors(arm, capsys, *options):

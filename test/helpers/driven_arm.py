@@ -46,3 +46,12 @@ def urdf(plugin="", commands=("effort",), finger=(), effort=40.0, joints=2):
             f"</hardware>{rows}</ros2_control>"
         )
     return f'<robot name="arm">{"".join(parts)}</robot>'
+
+
+def openarm(folder):
+    """Write an arm with the hardware of an OpenArm to a folder, and return its path."""
+    path = folder / "arm.urdf"
+    path.write_text(
+        urdf("openarm_hardware/OpenArm_v10HW", STATES, effort=1000.0, joints=7, finger=None)
+    )
+    return str(path)

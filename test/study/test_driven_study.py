@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driven_arm import STATES, urdf
+from driven_arm import openarm
 from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
 from robot_dynamics.control import Friction, Gains, Model
@@ -92,14 +92,9 @@ def test_drives_without_gains_are_refused(driven, change, message):
     assert str(refused.value).startswith(message)
 
 
-PLUGIN = "openarm_hardware/OpenArm_v10HW"
-
-
 @pytest.fixture
 def arm(tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(urdf(PLUGIN, STATES, finger=None, effort=1000.0, joints=7))
-    return str(path)
+    return openarm(tmp_path)
 
 
 def test_the_verb_takes_rate_gains_and_joints_of_the_driver(arm, capsys):
