@@ -24,6 +24,9 @@ NAMES = list(ROBOT.joint_names)
 Q = np.array([0.3, 0.4])
 NODE = "controller_node"
 VELOCITY = 0.5  # rad/s, of joint_1
+LED = np.array([0.4, 1.5])  # rad/s: at which the arm is led from one pose to another
+ACCELERATION = 4.0  # rad/s^2, of the arm
+NEAR = 2e-3  # rad: where an arm that is led stops
 
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
@@ -38,19 +41,32 @@ class Arm:
     def __init__(self, peer, node):
         self.q, self.qd = Q, np.zeros(2)
         self.q_d, self.qd_d, self.tau = Q, np.zeros(2), DYNAMICS.gravity(Q)
-        self.node, self._peer = node, peer
+        self.node, self._peer, self._published = node, peer, None
         self.stamps, self.seen = [], True
         self.commands, self.arrivals = [], []
         self.goal, self.speed = None, 0.0  # to which the reference moves, rad/s
+        self.push = np.zeros(2)  # velocities that the arm reaches, rad/s
+        self.place = None  # to which it is led
         self._states = peer.node.create_publisher(JointState, "joint_states", 1)
         self._reference = peer.node.create_publisher(JointState, "reference", 1)
         peer.node.create_timer(PERIOD, self._publish)
         peer.node.create_subscription(Float64MultiArray, "effort_command", self._on_command, 10)
 
     def _publish(self):
-        stamp = self._peer.node.get_clock().now().to_msg()
+        now = self._peer.node.get_clock().now()
+        # On a busy machine states come late, and their positions fit their stamps all the same
+        passed = PERIOD if self._published is None else 1e-9 * (now - self._published).nanoseconds
+        self._published, stamp = now, now.to_msg()
         self.stamps.append(stamp)
-        self.q = self.q + PERIOD * self.qd
+        if self.place is not None:
+            left = self.place - self.q
+            near = np.abs(left) < NEAR
+            self.q = np.where(near, self.place, self.q)
+            speed = np.minimum(LED, np.sqrt(2 * ACCELERATION * np.abs(left)))
+            self.push = np.where(near, 0.0, np.sign(left) * speed)
+        before, most = self.qd, ACCELERATION * passed
+        self.qd = before + np.clip(self.push - before, -most, most)
+        self.q = self.q + passed * (before + self.qd) / 2
         if self.goal is not None:
             step = np.clip(self.goal - self.q_d, -PERIOD * self.speed, PERIOD * self.speed)
             self.q_d, self.qd_d = self.q_d + step, step / PERIOD
@@ -77,6 +93,12 @@ class Arm:
             ),
             what,
         )
+
+    def goes_to(self, q):
+        """Lead the arm to a pose, as fast as its joints may move."""
+        self.place = q
+        wait_for(lambda: np.array_equal(self.q, q) and not self.qd.any(), f"the arm at {q}")
+        self.place = None
 
     def moves(self, p):
         """Move a little, as joints with closed brakes do not, and come to rest at Q."""
@@ -118,7 +140,8 @@ def running(start_for_module, peer):
 def arm(running, peer):
     """The arm at rest on its reference, without limits."""
     running.goal = None
-    running.q, running.qd, running.q_d, running.tau = Q, np.zeros(2), Q, DYNAMICS.gravity(Q)
+    running.q_d, running.qd_d, running.tau = Q, np.zeros(2), DYNAMICS.gravity(Q)
+    running.goes_to(Q)
     off = {
         f"limits.{name}.{limit}": 0.0
         for name in NAMES
@@ -222,7 +245,7 @@ def test_a_joint_in_its_soft_margin_is_pushed_back(arm):
     assert np.isfinite(lower)
     margin, inside = 0.1, 0.04  # rad: of the margin, and how far into it
     arm.use(limits__joint_2__soft_margin=margin, mode="gravity_compensation")
-    arm.q = np.array([0.3, lower + margin - inside])
+    arm.goes_to(np.array([0.3, lower + margin - inside]))
     # The spring reaches the effort limit at the stop
     push = effort_limits(ROBOT)[1] * inside / margin
     expected = DYNAMICS.gravity(arm.q) + np.array([0.0, push])
@@ -233,14 +256,26 @@ def test_a_joint_above_its_velocity_limit_is_braked(arm, peer):
     arm.use(mode="gravity_compensation")
     arm.node.wait_for_log("mode 'gravity_compensation', before 'feedforward'")
     arm.becomes(DYNAMICS.gravity(Q), "gravity at rest")
-    arm.qd = np.array([-0.8, 0.0])
-    brake = gains(peer, "d")[0] * (0.8 - VELOCITY)  # N m
+    speed = 1.16 * VELOCITY  # beyond 1.2 times its limit it is stopped
+    arm.push = np.array([-speed, 0.0])
+    brake = gains(peer, "d")[0] * (speed - VELOCITY)  # N m
     # Gravity of the pose of an earlier state, which is up to three states old
     wait_for(
         lambda: abs(arm.commands[-1].data[0] - DYNAMICS.gravity(arm.q)[0] - brake) < 0.4 * brake,
         "the brake",
     )
-    arm.qd = np.zeros(2)
+    arm.push = np.zeros(2)
+
+
+def test_a_joint_far_above_its_velocity_limit_is_stopped(arm, peer):
+    begin = len(arm.node.log)
+    arm.use(mode="gravity_compensation")
+    arm.push = np.array([-1.6 * VELOCITY, 0.0])
+    arm.node.wait_for_log("stopped: joint 'joint_1' moves at 0.", begin)
+    arm.goes_to(Q)
+    arm.use(mode="feedforward")
+    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    wait_for(lambda: "tracking the reference" in arm.node.log[begin:], "tracking")
 
 
 def test_a_reference_faster_than_a_joint_may_move_is_not_followed(arm, peer):
