@@ -138,7 +138,8 @@ def command(x: Any) -> dict[str, Any]:
     sudden = either(failed, x.shakes)
     duration = chosen(sudden, minimum(x.fade, FADE_S), x.fade)
     gap = chosen(renew, last.tau - wanted, x.gap)
-    aim = wanted + share_of_fade(x.now - began_at, duration) * gap
+    fading = share_of_fade(x.now - began_at, duration) * gap
+    aim = wanted + fading
     sound = both(finite(aim), x.seen)
     # Drives keep the last effort, which without states nothing corrects
     lost = both(x.open_loop, negated(sound))
@@ -166,7 +167,7 @@ def command(x: Any) -> dict[str, Any]:
         "commands": both(x.seen, negated(among(x.status, (Status.WAITING, Status.SILENT)))),
         "edition": chosen(x.seen, x.settings_edition, x.edition),
         "was_ending": ends,
-        "disturbance": _found_disturbance(x, tau - undamping),
+        "disturbance": _found_disturbance(x, tau - undamping - fading),
         "last_speed": chosen(x.fresh, x.qd, x.last_speed),
     }
 

@@ -95,6 +95,27 @@ def test_new_gains_and_a_heavier_model_are_taken_up_without_a_step(model, loaded
     assert bench.largest_step() < SMOOTH
 
 
+@pytest.mark.parametrize("gap", [0.01, 0.03, 0.06])
+@pytest.mark.parametrize("after", [0.02, 0.1, 0.2])
+def test_states_that_pause_while_the_model_changes_make_no_step(model, loaded, after, gap):
+    fade, cycle = 0.5, 1e-3
+    controller = Controller(model, Settings(fade=fade, state_timeout=0.1))
+    changed, end = 1.0, 2.0
+    efforts = []
+    for k in range(round(end / cycle)):
+        now = k * cycle
+        if k == round(changed / cycle):
+            controller.change(replace(model, dynamics=loaded))
+        if not changed + after < now < changed + after + gap:
+            controller.set_state(Measured(Q0, np.zeros(2)), now)
+        efforts.append(controller.update(now).tau)
+    light, heavy = model.dynamics.gravity(Q0), loaded.gravity(Q0)
+    np.testing.assert_allclose(efforts[-1], heavy, rtol=1e-9)
+    # A quintic fade is 15/8 times as steep as a line
+    steepest = 15 / 8 * np.abs(heavy - light) * cycle / fade
+    assert (np.abs(np.diff(efforts, axis=0)) < 1.01 * steepest).all()
+
+
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_states_and_references_with_numbers_that_are_not_finite_are_left_out(model, wrong):
     bench = Bench(model).run(0.1)
