@@ -109,19 +109,18 @@ def test_recorded_transforms_and_markers_are_of_the_links(recording):
 def test_what_a_payload_takes_is_recorded_as_a_cause_of_its_own(recording):
     motion = read_motion(recording)
     robot, states = motion.robot(), motion.states
-    carried = motion.topics["efforts/payload"]
-    loaded = Dynamics(robot.with_payload(robot.tips[0], 0.5))
-    _, known, places = np.intersect1d(carried.stamp, states.stamp, return_indices=True)
-    known, places = known[-20:], places[-20:]  # of the last second
-    acceleration = np.gradient(states.velocity, 1e-9 * (states.stamp - states.stamp[0]), axis=0)
-    # A busy machine leaves some of the motion: where it rests most
-    moves = np.abs(states.velocity[places]) + np.abs(acceleration[places])
-    best = int(np.argmin(moves.max(axis=1)))
-    at, k = known[best], places[best]
-    q, qd, qdd = states.position[k], states.velocity[k], np.zeros(robot.dof)
-    expected = loaded.inverse(q, qd, qdd) - Dynamics(robot).inverse(q, qd, qdd)
+    alone, loaded = (Dynamics(r) for r in (robot, robot.with_payload(robot.tips[0], 0.5)))
+    inertial, carried = (motion.topics[f"efforts/{cause}"] for cause in ("inertia", "payload"))
+    known = np.isin(carried.stamp, states.stamp) & carried.effort.any(axis=1)
+    assert known.sum() > 10  # of half a second
+    rows = np.searchsorted(states.stamp, carried.stamp[known])
+    q, qd = states.position[rows], states.velocity[rows]
+    # The acceleration is that of the recorded inertial efforts
+    inertial = inertial.effort[np.searchsorted(inertial.stamp, carried.stamp[known])]
+    qdd = np.linalg.solve(alone.mass_matrix(q), inertial[..., None])[..., 0]
+    expected = loaded.inverse(q, qd, qdd) - alone.inverse(q, qd, qdd)
     assert np.abs(expected).max() > 0.1
-    np.testing.assert_allclose(carried.effort[at], expected, rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(carried.effort[known], expected, atol=SAME)
 
 
 def test_recorded_motion_takes_the_same_efforts_again(recording):
