@@ -116,6 +116,7 @@ def test_until_motion_is_enabled_controls_return_to_their_values_and_say_why(
     ]
     handle = getattr(viewer._controls, control)
     before, mode = handle.value, nodes.controller.parameters.mode
+    masses = nodes.simulator.parameters.mass_factor
     viewer._controls.message.say("")
     with page_socket(viewer._page.address) as browser:
         browser.send(message_bytes(update(handle, value)))
@@ -125,7 +126,7 @@ def test_until_motion_is_enabled_controls_return_to_their_values_and_say_why(
     wait_for(lambda: viewer._page._moments > shown + 5, "a page that goes on")
     assert not any(sent)
     assert nodes.controller.parameters.mode == mode
-    assert nodes.simulator.parameters.mass_factor == 1.0
+    assert nodes.simulator.parameters.mass_factor == masses
     peer.close()
 
 
