@@ -6,7 +6,7 @@
 # make bench  speed beside that of peers, written to docs/benchmark.md
 # make bench-nodes  rate, jitter, latency and CPU of the nodes, written to docs/nodes-benchmark.md
 # make site   the documents as a site, in site/
-# make lint   ruff and mypy
+# make lint   ruff, mypy, and the order of imports
 #
 # Each creates what it needs in $(VENV). Where a ROS 2 installation is sourced, its rclpy is used.
 
@@ -46,6 +46,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 site: $(VENV)/.test
 	$(BIN)/python -m mkdocs build --strict --quiet
@@ -82,4 +83,4 @@ $(VENV)/bin/python:
 	$(PIP) --upgrade pip
 
 clean:
-	rm -rf $(VENV) build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out site
+	rm -rf $(VENV) build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis out site

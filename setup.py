@@ -59,6 +59,7 @@ TEST = [
     "mujoco>=3.2",
     "ruff>=0.6",
     "mypy>=1.11",
+    "import-linter>=2.5",
     "joblib>=1.3",
     "pandas>=2.0",
     "playwright>=1.45",

@@ -26,9 +26,9 @@ from robot_dynamics.identification.effort_bands import calibrated, coverage, ind
 from robot_dynamics.identification.effort_model import drive_matrix
 from robot_dynamics.identification.friction_and_bodies import Fit
 from robot_dynamics.identification.regimes import REGIMES
-from robot_dynamics.identification.signals import signals
 from robot_dynamics.identification.validation import own_regimes
 from robot_dynamics.recordings.data_quality import checked_motion
+from robot_dynamics.recordings.signals import signals
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import perturbed
 

@@ -23,7 +23,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.identification import Identification, Recording, identify
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.regimes import moves
-from robot_dynamics.identification.signals import Signals, signals
+from robot_dynamics.recordings.signals import Signals, signals
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import perturbed
 from robot_dynamics.simulation.closed_loop import LawController, simulate

@@ -24,8 +24,8 @@ from robot_dynamics.identification import Identification, identify, validate
 from robot_dynamics.identification.effort_model import drive_matrix
 from robot_dynamics.identification.friction_terms import successive_blocks
 from robot_dynamics.identification.regimes import WAITING
-from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.identification.validation import own_regimes
+from robot_dynamics.recordings.signals import Signals, signals
 from robot_dynamics.robot import Robot, find_robot
 
 PAGE = Path(__file__).parents[1] / "docs" / "identification-results.md"

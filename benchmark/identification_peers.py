@@ -23,7 +23,7 @@ from lxml import etree
 
 from benchmark.real_recordings import VARIABLE, one_number_a_line
 from robot_dynamics.identification import Recording, identify
-from robot_dynamics.identification.signals import Signals, signals
+from robot_dynamics.recordings.signals import Signals, signals
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 
 SCRIPT = Path(__file__).with_name("identification_by_peer.py")

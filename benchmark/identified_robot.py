@@ -36,9 +36,9 @@ from robot_dynamics.identification import (
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.regimes import STANDING
-from robot_dynamics.identification.signals import signals
+from robot_dynamics.nodes.composition import Composed, composed
 from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.runtime.composition import Composed, composed
+from robot_dynamics.recordings.signals import signals
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import perturbed
 from robot_dynamics.trajectory import Waypoints

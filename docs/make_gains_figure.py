@@ -14,8 +14,8 @@ mpl.use("Agg")  # no display needed
 
 import matplotlib.pyplot as plt
 
-from robot_dynamics.control.sampling.sampled_loop import Sampling
-from robot_dynamics.control.sampling.stability import GAIN_MARGIN, stability_limit
+from robot_dynamics.control.sampled_loop import Sampling
+from robot_dynamics.control.stability import GAIN_MARGIN, stability_limit
 
 PAGE = Path(__file__).parent / "figures" / "gains.png"
 

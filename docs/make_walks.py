@@ -124,9 +124,9 @@ def from_message_to_effort() -> list[str]:
     from std_msgs.msg import Float64MultiArray
 
     from robot_dynamics import read_urdf
+    from robot_dynamics.nodes.composition import own_domain
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
     from robot_dynamics.nodes.ros.transport import REACH
-    from robot_dynamics.nodes.runtime.composition import own_domain
     from robot_dynamics.nodes.runtime.process import Process
 
     traces: dict[str, CycleTrace] = {}

@@ -45,7 +45,7 @@ from robot_dynamics.identification import (
     write_urdf,
 )
 from robot_dynamics.identification.export.html_report import html_report
-from robot_dynamics.nodes.runtime.composition import composed, own_domain
+from robot_dynamics.nodes.composition import composed, own_domain
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Waypoints

@@ -28,8 +28,8 @@ from robot_dynamics import read_urdf
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.control.status import WORDS, Status
+from robot_dynamics.nodes.composition import own_domain
 from robot_dynamics.nodes.ros.messages import duration_msg
-from robot_dynamics.nodes.runtime.composition import own_domain
 
 WATCHED_S, ENDED_S = 3.0, 5.0
 """Time for which the arm is watched after a fault, and after the end of nodes, s."""
@@ -48,7 +48,7 @@ NICENESS = -10
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["robot_dynamics.nodes.runtime.composition", "mujoco", "benchmark.faults.plant"]
+    ["robot_dynamics.nodes.composition", "mujoco", "benchmark.faults.plant"]
 )
 
 

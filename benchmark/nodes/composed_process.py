@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from robot_dynamics.nodes.runtime.composition import composed
+from robot_dynamics.nodes.composition import composed
 
 
 def run(robot: str, rate: float, seconds: float, priority: int = 0) -> dict[str, object]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.nodes.runtime.composition import own_domain
+from robot_dynamics.nodes.composition import own_domain
 
 ROOT = Path(__file__).parents[2]
 

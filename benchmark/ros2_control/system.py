@@ -25,10 +25,10 @@ from benchmark.nodes.processes import LOCAL, ROOT, SystemFailure, wait_until
 from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.plant_log import PlantLog, is_log, read_log
 from benchmark.ros2_control.workspace import Workspace
+from robot_dynamics.nodes.composition import own_domain
 from robot_dynamics.nodes.ros import transport
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS
-from robot_dynamics.nodes.runtime.composition import own_domain
 from robot_dynamics.trajectory import Waypoints
 
 HERE = Path(__file__).parent

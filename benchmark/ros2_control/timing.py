@@ -41,8 +41,8 @@ from benchmark.ros2_control.tracking import (
 )
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
+from robot_dynamics.nodes.composition import own_domain
 from robot_dynamics.nodes.ros import transport
-from robot_dynamics.nodes.runtime.composition import own_domain
 
 LONGEST_S = 300.0
 """Longest run of the timing program, s."""

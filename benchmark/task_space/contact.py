@@ -14,7 +14,7 @@ from benchmark.table_scene import HANDS, STEP, TIP, TableScene
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Controller, Measured, Model, Settings, SoftLimits, gains_for
 from robot_dynamics.control.limits import default_effort_rates
-from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import FORCE, MOTION, ForceFeedback

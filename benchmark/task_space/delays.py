@@ -20,7 +20,7 @@ from rich.console import Console
 from benchmark.progress import progress_bar, step
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
-from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:
-    from robot_dynamics.nodes.runtime.composition import Composed
+    from robot_dynamics.nodes.composition import Composed
     from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 
 SETTLE_S = 2.0

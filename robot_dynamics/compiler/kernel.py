@@ -14,7 +14,6 @@ from robot_dynamics.foundation.lazy import imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program, Shape
-    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
 
 
 class RowChoice(NamedTuple):
@@ -46,6 +45,22 @@ class RowChoice(NamedTuple):
     error: Kernel
     exact: float
     repair: Kernel
+
+
+class RowEntry(Protocol):
+    """The entry of one kernel that returns some rows of its outputs.
+
+    Attributes:
+        function: The builtin function.
+    """
+
+    function: Callable[..., Any]
+
+    def bound(self, signature: str, text: str, unusual: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a builtin function with a signature and text of its own."""
+
+    def remember(self, digits: list[int], special: bool, items: tuple[Any, ...]) -> None:
+        """Set the items of results with a choice of rows."""
 
 
 Results = Any

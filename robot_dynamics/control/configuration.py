@@ -48,8 +48,7 @@ from robot_dynamics.control.logic import (
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.parameters import LARGEST, LARGEST_GRAVITY, OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSAL, Refusal
-from robot_dynamics.control.sampling.sampled_loop import UNKNOWN_AGE_S, Sampling, largest_frequency
-from robot_dynamics.control.sampling.stability import limit_of_a_late_cycle
+from robot_dynamics.control.sampled_loop import UNKNOWN_AGE_S, Sampling, largest_frequency
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.settings import (
     DRIVE,
@@ -60,6 +59,7 @@ from robot_dynamics.control.settings import (
     ZERO_EFFORT,
     Settings,
 )
+from robot_dynamics.control.stability import limit_of_a_late_cycle
 from robot_dynamics.control.task_configuration import HandConfiguration
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array

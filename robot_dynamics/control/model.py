@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction, FrictionMemory, held
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
-from robot_dynamics.control.sampling.sampled_loop import UNKNOWN, largest_frequency
+from robot_dynamics.control.sampled_loop import UNKNOWN, largest_frequency
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import JointType

@@ -37,7 +37,7 @@ from robot_dynamics.control.motion import (
 )
 from robot_dynamics.control.oscillation import OSCILLATION, look, looks
 from robot_dynamics.control.rest import REST, rest
-from robot_dynamics.control.sampling.stability import largest_mode
+from robot_dynamics.control.stability import largest_mode
 from robot_dynamics.control.status import GIVEN_UP, Cause
 from robot_dynamics.control.supervision import (
     REFERENCE,

@@ -5,7 +5,7 @@ The step moves the target and evaluates the law; see `targets` and `task_space`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
-    from robot_dynamics.control.controller import Controller
     from robot_dynamics.control.model import Model
     from robot_dynamics.robot.robot import Robot
 
@@ -42,6 +41,16 @@ FIELDS = {**TARGET_ARRIVED, **TARGET_EVENTS}
 def largest_joint_speeds(robot: Robot) -> Array:
     """Return the joint speeds that a target asks for at most, shape (n,), rad/s or m/s."""
     return JOINT_SHARE * velocity_limits(robot)
+
+
+class MovesTarget(Protocol):
+    """A controller: it moves the target of its task."""
+
+    def use_task(self) -> None:
+        """Use other settings of the task."""
+
+    def field(self, name: str) -> Array:
+        """Return a field of the present state."""
 
 
 class HandState(NamedTuple):
@@ -105,11 +114,11 @@ class Task:
         self.settings = settings or self.defaults
         layout = Layout(FIELDS, model.dynamics.robot.dof)
         self.arrived = layout.views(layout.initial())
-        self._controller: Controller | None = None
+        self._controller: MovesTarget | None = None
         self._fastest: dict[TaskSettings, float] = {}
         self._numbers: tuple[tuple[object, ...], dict[str, Array]] = ((), {})
 
-    def bind(self, controller: Controller, arrived: dict[str, Array]) -> None:
+    def bind(self, controller: MovesTarget, arrived: dict[str, Array]) -> None:
         """Let a controller read what arrives, from now on in its own arrays."""
         for name in FIELDS:
             arrived[name][:] = self.arrived[name]

@@ -23,8 +23,8 @@ from robot_dynamics.identification.friction_terms import FrictionColumns, Fricti
 from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
 from robot_dynamics.identification.regimes import moves
-from robot_dynamics.identification.signals import Signals, recordings_of, signals
 from robot_dynamics.recordings.recording import Recording
+from robot_dynamics.recordings.signals import Signals, recordings_of, signals
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, inertial_parameters
 

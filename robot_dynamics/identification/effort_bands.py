@@ -22,7 +22,7 @@ from robot_dynamics.identification.effort_model import EffortModel, regressor_at
 from robot_dynamics.identification.friction_terms import FrictionColumns
 from robot_dynamics.identification.least_squares import correlation_time
 from robot_dynamics.identification.regimes import AT_REST, MOVING, REGIMES
-from robot_dynamics.identification.signals import Signals
+from robot_dynamics.recordings.signals import Signals
 
 SHARE = 0.95
 """Share of the samples within a band."""

@@ -11,7 +11,7 @@ from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
-from robot_dynamics.identification.signals import Signals
+from robot_dynamics.recordings.signals import Signals
 from robot_dynamics.robot.robot import Robot
 
 

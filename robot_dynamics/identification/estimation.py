@@ -21,7 +21,6 @@ from robot_dynamics.identification.effort_model import EffortModel, drive_matrix
 from robot_dynamics.identification.friction_and_bodies import Fit
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.regimes import slow_speeds
-from robot_dynamics.identification.signals import Signals
 from robot_dynamics.identification.validation import (
     Report,
     own_regimes,
@@ -31,6 +30,7 @@ from robot_dynamics.identification.validation import (
 )
 from robot_dynamics.recordings.data_quality import checked_motion
 from robot_dynamics.recordings.recording import Recording
+from robot_dynamics.recordings.signals import Signals
 from robot_dynamics.robot.robot import Robot
 
 

@@ -31,8 +31,8 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
 from robot_dynamics.identification.regimes import moves, waits
-from robot_dynamics.identification.signals import Signals, at_random
 from robot_dynamics.recordings.data_quality import saturated
+from robot_dynamics.recordings.signals import Signals, at_random
 from robot_dynamics.robot.robot import Robot
 
 ROUNDS = 3

@@ -20,7 +20,7 @@ import numpy as np
 
 from robot_dynamics.control.friction import slip_distances, slipped_along
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.identification.signals import Path, Signals
+from robot_dynamics.recordings.signals import Path, Signals
 
 WIDTHS = (0.0007, 0.0015, 0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.12, 0.2)
 """Widths that are tried, over the highest speed of the joint."""

@@ -32,10 +32,10 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
 from robot_dynamics.identification.regimes import AT_REST, MOVING
-from robot_dynamics.identification.signals import recordings_of, signals
 from robot_dynamics.identification.validation import GOOD, USABLE, own_regimes
 from robot_dynamics.recordings.data_quality import checked_motion, still
 from robot_dynamics.recordings.recording import Recording
+from robot_dynamics.recordings.signals import recordings_of, signals
 from robot_dynamics.robot.robot import Robot
 
 STANDS = 0.01

@@ -26,8 +26,8 @@ from robot_dynamics.identification.link_inertias import (
     columns_by_entry,
 )
 from robot_dynamics.identification.regimes import moves
-from robot_dynamics.identification.signals import at_random, joint_signals, recordings_of
 from robot_dynamics.recordings.recording import Recording
+from robot_dynamics.recordings.signals import at_random, joint_signals, recordings_of
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import PARAMETERS, body_with
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
-from robot_dynamics.identification.signals import Signals
+from robot_dynamics.recordings.signals import Signals
 
 MOVING, REVERSING, AT_REST = range(3)
 """Values of `regimes`."""

@@ -22,9 +22,9 @@ from robot_dynamics.identification.regimes import (
     regimes,
     waits,
 )
-from robot_dynamics.identification.signals import Signals, recordings_of, signals
 from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
+from robot_dynamics.recordings.signals import Signals, recordings_of, signals
 from robot_dynamics.robot.robot import Robot
 
 GOOD = 0.15

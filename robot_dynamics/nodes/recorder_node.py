@@ -27,8 +27,8 @@ from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.simulated_runs import SLOW_PERIOD_S, ModelTopics
 from robot_dynamics.robot import urdf_text
+from robot_dynamics.viewer.simulated_runs import SLOW_PERIOD_S, ModelTopics
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 TOPICS: tuple[tuple[str, type], ...] = (

@@ -17,11 +17,11 @@ from robot_dynamics.control.rest import Rest
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.composition import own_domain
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.terminal import Terminal, joined
 from robot_dynamics.nodes.ros.topics import STATE_QOS
 from robot_dynamics.nodes.ros.transport import REACH
-from robot_dynamics.nodes.runtime.composition import own_domain
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints
 

@@ -11,7 +11,8 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
-from robot_dynamics.identification.signals import (
+from robot_dynamics.recordings.recording import Recording
+from robot_dynamics.recordings.signals import (
     DISAGREEMENT,
     Signals,
     disagreement,
@@ -20,7 +21,6 @@ from robot_dynamics.identification.signals import (
     recordings_of,
     signals,
 )
-from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 
 SLOW_HZ = 50.0

@@ -14,7 +14,7 @@ from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, Gains, ideal_gains
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.sampling.sampled_loop import Sampling, largest_frequency
+from robot_dynamics.control.sampled_loop import Sampling, largest_frequency
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.task import Task

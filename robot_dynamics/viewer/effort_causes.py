@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.algorithms.efforts_by_cause import effects
 from robot_dynamics.control import Friction
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.formulations.efforts_by_cause import effects
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.viewer.snapshot import Snapshot

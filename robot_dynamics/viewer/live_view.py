@@ -16,7 +16,7 @@ from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page
 
 if TYPE_CHECKING:  # needs rosbags
-    from robot_dynamics.recordings.simulated_runs import SimulatedRecording
+    from robot_dynamics.viewer.simulated_runs import SimulatedRecording
 
 
 COMPILING = "the equations of the hand are being compiled"

@@ -13,7 +13,7 @@ from rcl_interfaces.msg import SetParametersResult
 from arm_system import BANDWIDTH, PATIENT
 from robot_dynamics.cli import main
 from robot_dynamics.control import Status
-from robot_dynamics.nodes.runtime.composition import composed
+from robot_dynamics.nodes.composition import composed
 from ros_system import wait_for
 
 

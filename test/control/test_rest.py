@@ -7,7 +7,7 @@ from controller_bench import READY, STEP, Bench
 from robot_dynamics.control import Controller, Measured, Settings
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.rest import REST_S, SPEED, Rest, holding_effort
-from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 
 PERIOD = 0.01

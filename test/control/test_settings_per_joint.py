@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.control import Friction, Gains, gains_for
-from robot_dynamics.control.sampling.stability import GAIN_MARGIN, stability_limit
+from robot_dynamics.control.stability import GAIN_MARGIN, stability_limit
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.robot.urdf.reader import read_urdf

@@ -111,7 +111,7 @@ def test_the_published_message_is_a_trajectory(tmp_path):
 
 def test_the_python_example_moves_the_robot(tmp_path, domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
-    from robot_dynamics.nodes.runtime.composition import composed
+    from robot_dynamics.nodes.composition import composed
 
     environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_LOG_DIR": str(tmp_path)}
     # A busy machine delays messages, which would end the motion

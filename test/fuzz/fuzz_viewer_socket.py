@@ -48,7 +48,7 @@ class Arm:
     def __init__(self, stack):
         from rclpy.parameter import Parameter
 
-        from robot_dynamics.nodes.runtime.composition import composed
+        from robot_dynamics.nodes.composition import composed
         from robot_dynamics.nodes.runtime.process import Process
         from robot_dynamics.nodes.viewer_node import ViewerNode
 

@@ -56,7 +56,7 @@ NODES = multiprocessing.get_context("forkserver")
 
 What an executable does from its first line on is tested in test/nodes/test_executables.py.
 """
-NODES.set_forkserver_preload(["robot_dynamics.nodes.runtime.composition"])  # and so every node
+NODES.set_forkserver_preload(["robot_dynamics.nodes.composition"])  # and so every node
 
 
 class NodeProcess:

@@ -19,7 +19,7 @@ from robot_dynamics.identification import (
 )
 from robot_dynamics.identification.effort_bands import Levels, calibrated
 from robot_dynamics.identification.regimes import AT_REST, MOVING, REVERSING, regimes
-from robot_dynamics.identification.signals import signals
+from robot_dynamics.recordings.signals import signals
 
 ARM = Simulated.of("planar_2r")
 FRICTION = Friction(np.zeros(1), np.array([0.3]))

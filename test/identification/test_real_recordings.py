@@ -13,7 +13,7 @@ from robot_dynamics.control.friction import MEASURED_JUMP, FrictionMemory
 from robot_dynamics.identification import Recording, identify
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
 from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
-from robot_dynamics.identification.signals import signals
+from robot_dynamics.recordings.signals import signals
 from robot_dynamics.robot import find_robot, read_urdf
 
 FOLDER = os.environ.get("ROBOT_DYNAMICS_RECORDINGS")

@@ -8,8 +8,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.kinematics.forward_kinematics import link_poses
+from robot_dynamics.nodes.composition import composed
 from robot_dynamics.nodes.marker_node import MarkerNode
-from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from ros_system import Peer, lasting_node, wait_for
 

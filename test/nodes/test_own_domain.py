@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.runtime import composition
-from robot_dynamics.nodes.runtime.composition import SAFE_DOMAINS, domain_of_user, own_domain
+from robot_dynamics.nodes import composition
+from robot_dynamics.nodes.composition import SAFE_DOMAINS, domain_of_user, own_domain
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from rosbags.highlevel import AnyReader
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.recordings.recorded_motion import read_motion
-from robot_dynamics.recordings.simulated_runs import SimulatedRecording
 from robot_dynamics.robot import find_robot, urdf_text
+from robot_dynamics.viewer.simulated_runs import SimulatedRecording
 from robot_dynamics.viewer.snapshot import Snapshot
 
 CONFIG = Path(__file__).parents[2] / "config"

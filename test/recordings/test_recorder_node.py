@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
-from robot_dynamics.nodes.runtime.composition import composed
+from robot_dynamics.nodes.composition import composed
 from robot_dynamics.recordings.recorded_motion import read_motion
 from robot_dynamics.robot import find_robot
 from ros_system import NodeProcess, Peer, free_domain, wait_for

@@ -6,7 +6,7 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli.verbs.simulate import hand_errors
 from robot_dynamics.control import Friction, Model, gains_for
-from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.errors import UnknownNameError

@@ -17,8 +17,8 @@ from robot_dynamics.control import (
     Status,
 )
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import gains_for
+from robot_dynamics.control.stability import stability_limit
 from robot_dynamics.control.status import Cause
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant

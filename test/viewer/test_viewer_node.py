@@ -21,7 +21,7 @@ from browser import unused_port
 from page_client import CAMERA, message_bytes, page_socket, update
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.runtime.composition import composed
+from robot_dynamics.nodes.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.nodes.viewer_requests import SHARE, ViewerRequests

@@ -46,7 +46,7 @@ from robot_dynamics.viewer.address import (
 )
 
 if TYPE_CHECKING:
-    from robot_dynamics.nodes.runtime.composition import Composed
+    from robot_dynamics.nodes.composition import Composed
     from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 
 APPROACH_S = 0.3
@@ -101,12 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
         RobotDynamicsError: If there is no rclpy.
     """
     with ros_needed():
-        from robot_dynamics.nodes.ros.transport import REACH  # noqa: PLC0415
-        from robot_dynamics.nodes.runtime.composition import (  # noqa: PLC0415
+        from robot_dynamics.nodes.composition import (  # noqa: PLC0415
             composed,
             domain_of_user,
             own_domain,
         )
+        from robot_dynamics.nodes.ros.transport import REACH  # noqa: PLC0415
 
     console = wide_console(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"

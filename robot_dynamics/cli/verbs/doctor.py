@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.machine import Finding, cache_findings, realtime_findings
+from robot_dynamics.nodes.runtime.machine import Finding, cache_findings, realtime_findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _ros_findings() -> list[Finding]:
     """Return the findings on the installation of ROS 2."""
     try:
-        from robot_dynamics.nodes.ros.installation import ros_findings  # noqa: PLC0415
+        from robot_dynamics.nodes.runtime.installation import ros_findings  # noqa: PLC0415
     except ModuleNotFoundError as error:
         remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         return [Finding("rclpy", f"no Python module '{error.name}'", remedy, missing=True)]

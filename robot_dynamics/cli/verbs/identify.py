@@ -59,7 +59,7 @@ from robot_dynamics.identification import (
 )
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.export.html_report import html_report
-from robot_dynamics.identification.signals import joint_signals
+from robot_dynamics.recordings.signals import joint_signals
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import located, split_arguments
 from robot_dynamics.robot.endpoint import only_tip

@@ -281,7 +281,7 @@ def replay_fault(
         speeds = dict(zip(again.log.joint_names, fastest.tolist(), strict=True))
         print_json({"kind": again.kind, "events": again.events, "speeds": speeds})
     if arguments.record is not None:
-        from robot_dynamics.recordings.simulated_runs import write_runs  # noqa: PLC0415  # mcap
+        from robot_dynamics.viewer.simulated_runs import write_runs  # noqa: PLC0415  # mcap
 
         gains = ideal_gains(sweep.dynamics, DEFAULT_BANDWIDTH)
         model = Model(sweep.dynamics, gains, sweep.friction)

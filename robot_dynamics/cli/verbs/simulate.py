@@ -40,7 +40,7 @@ from robot_dynamics.cli.recordings import (
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import Friction, Measured, Model, gains_for
 from robot_dynamics.control.laws import TASK_MODES
-from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import rotation_vector
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     motion = _motion(arguments, robot)
     if arguments.record is not None:
         description = text_of_robot(arguments.robot)
-        from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+        from robot_dynamics.viewer import simulated_runs  # noqa: PLC0415  # needs mcap
     if arguments.base_motion is not None:
         return _on_moving_base(arguments, robot, motion)
     model, plant = _arm(arguments, robot)

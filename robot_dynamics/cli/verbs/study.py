@@ -408,7 +408,7 @@ def _replay(
 
 def _record(path: Path, source: str, locked: Mapping[str, float], replays: list[Replay]) -> None:
     """Record runs one after the other; locked joints keep their positions."""
-    from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+    from robot_dynamics.viewer import simulated_runs  # noqa: PLC0415  # needs mcap
 
     table = replays[0].table
     motions = table.plan.trajectories()

@@ -32,7 +32,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.base_motions import read_base_motion
 
 if TYPE_CHECKING:  # needs rosbags
-    from robot_dynamics.recordings.simulated_runs import SimulatedRecording
+    from robot_dynamics.viewer.simulated_runs import SimulatedRecording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +97,7 @@ class Recordings:
 
     def __call__(self, name: str, dynamics: Dynamics) -> SimulatedRecording:
         """Open a new file for a robot."""
-        from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+        from robot_dynamics.viewer import simulated_runs  # noqa: PLC0415  # needs mcap
 
         path, k = self._path, 1
         while self.made and path.exists():

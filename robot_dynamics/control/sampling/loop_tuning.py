@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.sampling.sampled_loop import DEFAULT_PERIOD_S, SLOWEST, Sampling
+from robot_dynamics.control.sampled_loop import DEFAULT_PERIOD_S, SLOWEST, Sampling
 from robot_dynamics.control.sampling.tuning import EQUAL, SamplingMeter, Tuner
 
 if TYPE_CHECKING:

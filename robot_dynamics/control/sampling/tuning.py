@@ -15,12 +15,12 @@ from robot_dynamics.control.gains import (
     ideal_gains,
 )
 from robot_dynamics.control.limits import default_tracking_errors
-from robot_dynamics.control.sampling.sampled_loop import (
+from robot_dynamics.control.sampled_loop import (
     DEFAULT_PERIOD_S,
     Sampling,
     largest_frequency,
 )
-from robot_dynamics.control.sampling.stability import fitting_damping, largest_ratio
+from robot_dynamics.control.stability import fitting_damping, largest_ratio
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.motions import sample_poses
 

@@ -18,7 +18,7 @@ from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.errors import RobotError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.foundation.units import FULL_TURN
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     Turn,
     Vector,
     dot,

@@ -30,7 +30,7 @@ from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
     InnerWristEquations,
     WristEquations,
 )
-from robot_dynamics.kinematics.inverse.equations.subproblems import times
+from robot_dynamics.kinematics.inverse.subproblems import times
 
 
 class ReversedEquations:

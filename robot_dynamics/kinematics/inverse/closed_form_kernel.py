@@ -25,7 +25,6 @@ from robot_dynamics.kinematics.inverse.axis_chain import (
 )
 from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import Frees, Partial
-from robot_dynamics.kinematics.inverse.equations.subproblems import TOUCHING, Turn
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
@@ -35,6 +34,7 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
 )
 from robot_dynamics.kinematics.inverse.near_rotations import EXACT, repaired, rotation_error
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
+from robot_dynamics.kinematics.inverse.subproblems import TOUCHING, Turn
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """Free angles by default: cosine and sine, of arm and hand."""

@@ -9,7 +9,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import maximum, select
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.kinematics.inverse.equations.subproblems import cross, dot
+from robot_dynamics.kinematics.inverse.subproblems import cross, dot
 
 ROTATION = 1e-5
 """Largest error of R^T R of an argument, which is then made a rotation matrix."""

@@ -21,7 +21,7 @@ from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     Vector,
     cross,
     dot,

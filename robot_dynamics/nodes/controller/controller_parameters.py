@@ -22,8 +22,8 @@ from robot_dynamics.control.gains import (
     largest_position_gain,
 )
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
-from robot_dynamics.control.sampling.sampled_loop import DEFAULT_PERIOD_S, Sampling
-from robot_dynamics.control.sampling.stability import stability_limit
+from robot_dynamics.control.sampled_loop import DEFAULT_PERIOD_S, Sampling
+from robot_dynamics.control.stability import stability_limit
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import Declared, listed

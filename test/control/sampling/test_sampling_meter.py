@@ -2,7 +2,7 @@
 
 import pytest
 
-from robot_dynamics.control.sampling.sampled_loop import Sampling
+from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import SamplingMeter
 
 PERIOD = 4e-3

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from robot_dynamics.control import Gains, gains_for
 from robot_dynamics.control.gains import ideal_gains
-from robot_dynamics.control.sampling.sampled_loop import Sampling, largest_frequency
-from robot_dynamics.control.sampling.stability import (
+from robot_dynamics.control.sampled_loop import Sampling, largest_frequency
+from robot_dynamics.control.sampling.tuning import Tuner
+from robot_dynamics.control.stability import (
     GAIN_MARGIN,
     fastest_mode,
     largest_ratio,
     limit_of_a_late_cycle,
     stability_limit,
 )
-from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.urdf.reader import read_urdf

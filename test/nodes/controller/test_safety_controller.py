@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import effort_limits
-from robot_dynamics.control.sampling.stability import stability_limit
+from robot_dynamics.control.stability import stability_limit
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose
 from ros_system import wait_for

@@ -11,10 +11,10 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robot_dynamics.nodes.composition import composed
 from robot_dynamics.nodes.ros.cdr import READERS
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import effort_msg, nanoseconds
-from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.loop_statistics import Input
 from robot_dynamics.nodes.runtime.loop_topics import (
     LoopCallbackGroup,

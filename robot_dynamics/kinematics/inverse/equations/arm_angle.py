@@ -30,7 +30,7 @@ from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
     sine,
     three_turns,
 )
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     TINY,
     Turn,
     Vector,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, select
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     Crossing,
     Turn,
     circle_and_line,

@@ -25,7 +25,7 @@ from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
     common_point,
     sine,
 )
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     NEAR,
     Turn,
     Vector,

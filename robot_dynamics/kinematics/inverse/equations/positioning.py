@@ -28,7 +28,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Step,
     branches,
 )
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     NEAR,
     Crossing,
     Turn,

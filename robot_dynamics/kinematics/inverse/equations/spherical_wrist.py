@@ -22,7 +22,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     missed_by,
 )
 from robot_dynamics.kinematics.inverse.equations.positioning import Hand, Held, Positioning
-from robot_dynamics.kinematics.inverse.equations.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     Turn,
     Vector,
     axis_to_angle,

@@ -17,17 +17,17 @@ from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.recordings.bag_trajectories import recorded_waypoints
 from robot_dynamics.recordings.recorded_motion import read_motion
-from robot_dynamics.recordings.simulated_runs import (
-    PAUSE_S,
-    SimulatedRecording,
-    write_runs,
-)
 from robot_dynamics.robot import find_robot, urdf_text
 from robot_dynamics.simulation import LawController, Plant, simulate
 from robot_dynamics.trajectory import excitation, interpolate
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS
 from robot_dynamics.viewer.live_view import LiveView
 from robot_dynamics.viewer.page import Page
+from robot_dynamics.viewer.simulated_runs import (
+    PAUSE_S,
+    SimulatedRecording,
+    write_runs,
+)
 from robot_dynamics.viewer.snapshot import Snapshot
 
 RATE = 200.0

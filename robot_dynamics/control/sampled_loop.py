@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.sampling.stability import (
+from robot_dynamics.control.stability import (
     GAIN_MARGIN,
     HALVINGS,
     largest_ratio,

@@ -16,7 +16,6 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Empty
 
-from robot_dynamics.nodes.machine import Finding
 from robot_dynamics.nodes.ros.transport import (
     TRANSPORTS,
     UDP,
@@ -25,6 +24,7 @@ from robot_dynamics.nodes.ros.transport import (
     uses_fast_dds,
 )
 from robot_dynamics.nodes.ros.transport import reach as reach_of
+from robot_dynamics.nodes.runtime.machine import Finding
 
 DISTRIBUTIONS = ("humble", "jazzy", "kilted", "rolling")
 

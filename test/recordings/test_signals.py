@@ -4,7 +4,7 @@ import pytest
 from recorded_motion import Simulated, series
 from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.identification import Recording
-from robot_dynamics.identification.signals import cutoff_of, joint_signals, signals
+from robot_dynamics.recordings.signals import cutoff_of, joint_signals, signals
 
 ARM = Simulated.of("planar_2r")
 
