@@ -55,10 +55,6 @@ def test_the_python_of_a_page_runs(page, capsys):
         assert capsys.readouterr().out
 
 
-def test_the_readme_shows_how_to_install_before_line_15():
-    assert "pip install ." in "".join(README.read_text().splitlines(True)[:14])
-
-
 def test_the_speed_in_the_readme_is_that_of_the_benchmark():
     benchmark = (ROOT / "docs" / "benchmark.md").read_text()
     row = r"Panda, fingers locked: inverse dynamics, one checked call, to pin.rnea \| ([\d.]+)"
