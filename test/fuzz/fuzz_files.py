@@ -208,7 +208,8 @@ def resumed(rng, suffix, data):
 
         parser = argparse.ArgumentParser()
         verb.add_arguments(parser)
-        plan = verb._plan(verb._options(parser.parse_args(command[1:])))
+        options = verb._options(parser.parse_args(command[1:]))
+        plan = verb._plan(options, verb._arm(options))
         kept, chunk = StudyFolder(out, plan), chunks_of(plan)[0]
         place = out / "runs" / kept._name(chunk)
         place.write_bytes(rng.choice([data, odd_arrays(rng), _npz({}), rng.randbytes(99)]))
