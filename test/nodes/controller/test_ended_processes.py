@@ -34,7 +34,7 @@ class Arm:
     def __init__(self, start, peer):
         common = {"urdf_path": "ur5", "rate": 250.0}
         unstopped = {f"limits.{name}.tracking_error": 0.0 for name in NAMES}  # on a busy machine
-        self._peer = peer
+        self._peer, self._sent = peer, 0.0
         self._states = peer.listen(JointState, "joint_states", 1000)
         simulated = {"initial_positions": START.tolist(), "command_timeout": 3600.0}
         self.nodes = {
@@ -58,20 +58,27 @@ class Arm:
         self.state_at(end)
         return np.array([m.position for m in self._states if begin <= stamp(m) <= end])
 
-    def moves(self):
-        """Send the arm on a way of two seconds until it is well under way."""
+    def moves(self, until, what):
+        """Send the arm on a way of two seconds, again where a busy machine cancels it."""
         publisher = self._peer.publisher(JointTrajectory, "joint_trajectory")
         point = JointTrajectoryPoint(positions=FAR.tolist(), time_from_start=duration_msg(2.0))
-        sent = 0.0
+        sent = self._sent
 
-        def under_way():
+        def done():
             nonlocal sent
             if self.now() > sent + 8.0:
                 publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
-                sent = self.now()
-            return speed(self._states[-1]) > 0.4
+                sent = self._sent = self.now()
+            return until()
 
-        wait_for(under_way, "motion")
+        wait_for(done, what)
+
+    def is_near(self, goal):
+        """Return whether a state of now is near a goal."""
+        return np.abs(np.array(self.state_at(self.now()).position) - goal).max() < 0.01
+
+    def is_under_way(self):
+        return speed(self._states[-1]) > 0.4
 
 
 def stamp(msg):
@@ -94,12 +101,14 @@ def test_the_arm_goes_on_as_before_when_all_end_that_only_look_on(
     wait_for((tmp_path / "run.mcap").exists, "a recording")
     wait_for(lambda: peer.node.count_publishers("/effort_residual"), "a monitor")
     if moving:
-        arm.moves()
+        arm.moves(arm.is_under_way, "motion")
     before = arm.now()
     for name in ONLOOKERS:
         arm.nodes[name].send(WAYS[way])
     goal = FAR if moving else START
-    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - goal).max() < 0.01, "goal")
+    if moving:
+        arm.moves(lambda: arm.is_near(goal), "goal")
+    wait_for(lambda: arm.is_near(goal), "goal")
     path = arm.path(at := arm.now(), at + WATCHED)
     assert np.abs(path - goal).max() < DRIFT
     assert moving or np.abs(arm.path(before, at) - goal).max() < DRIFT
