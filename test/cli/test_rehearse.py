@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_used_is_one_line_before_any_node_starts(
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("robot", ["planar_2r", "ur5"])
+@pytest.mark.parametrize("robot", ["planar_2r", pytest.param("ur5", marks=pytest.mark.thorough)])
 def test_random_faults_leave_an_arm_within_its_bounds(robot, capsys):
     assert main(["rehearse", robot, "--faults", "1024", "--json"]) == 0
     rows = {row["kind"]: row for row in json.loads(capsys.readouterr().out)["faults"]}
