@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+from arms import puma_as_printed
 from launched import PATH
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import (
@@ -127,10 +128,12 @@ def test_a_description_that_cannot_be_read_is_refused_before_any_node_starts(tmp
     assert "\n" not in str(refusal.value)
 
 
-def test_only_a_simulator_asks_for_bodies_that_there_can_be():
-    with pytest.raises(RobotError, match=r"^robot:=puma_gupta: link 'link_4', .* be simulated"):
-        started(robot="puma_gupta")
-    assert len(started(robot="puma_gupta", **REAL)) == 2
+def test_only_a_simulator_asks_for_bodies_that_there_can_be(tmp_path):
+    printed = puma_as_printed(tmp_path)
+    with pytest.raises(RobotError, match=rf"^robot:={printed}: link 'link_4', .* be simulated"):
+        started(robot=printed)
+    assert len(started(robot=printed, **REAL)) == 2
+    started(robot="puma_gupta", motion="circle")
 
 
 REAL = {"simulation": "false", "command_watchdog": "true"}

@@ -47,19 +47,29 @@ _PUMA_INERTIAS = (  # principal moments, lbf in s^2
 )
 
 
-def puma_type_arm() -> ZeroReference:
+PUMA_READINGS = {"printed": 1.585, "physical": 1.385}
+"""Second moment of link 4, lbf in s^2, by reading of Table 2."""
+
+
+def puma_type_arm(reading: str = "printed") -> ZeroReference:
     """The arm whose hand goes round a circle, with six revolute joints.
 
-    The second moment of link 4, 1.585, is more than the sum of the other two, which is physically
-    impossible; it is kept as printed. Gravity is not printed: 9.80665 m/s^2 along -z is chosen.
+    The second moment of link 4 is printed as 1.585, more than the sum of the other two, which no
+    body has. "physical" takes 1.385, a 3 read as a 5, and is the shipped robot puma_gupta. Gravity
+    is not printed: 9.80665 m/s^2 along -z is chosen.
+
+    Raises:
+        ArgumentError: If there is no such reading.
     """
+    moments = [np.diag(row) for row in _PUMA_INERTIAS]
+    moments[2][1, 1] = _reading(reading, PUMA_READINGS)
     return zero_reference_from_tables(
         types=["revolute"] * 6,
         u=np.array(_PUMA_AXES),
         s=INCH * np.array(_PUMA_S),
         b=INCH * np.array(_PUMA_B),
         masses=POUND * np.array(_PUMA_WEIGHTS),
-        inertias=POUND_INCH * np.array([np.diag(moments) for moments in _PUMA_INERTIAS]),
+        inertias=POUND_INCH * np.array(moments),
         u_oa=(0.0, 0.0, -1.0),
         u_ot=(0.0, -1.0, 0.0),
         gravity=(0.0, 0.0, -9.80665),

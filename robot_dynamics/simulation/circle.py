@@ -34,7 +34,8 @@ def simulate_circle(
         tilt: As in `circle_motion`.
 
     Returns:
-        Joint positions and velocities at the ends of the steps.
+        Joint positions and velocities at the ends of the steps; up to the divergence, with a
+        warning, where steps are too long for the motion of an arm that topples.
 
     Raises:
         ArgumentError: If there is no step, or the rate is negative.

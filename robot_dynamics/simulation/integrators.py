@@ -8,16 +8,19 @@ forces.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from robot_dynamics.errors import ArgumentError, unknown_name
+from robot_dynamics.errors import ArgumentError, SimulationError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import manifold
 from robot_dynamics.robot.robot import Robot
+
+logger = logging.getLogger(__name__)
 
 Acceleration = Callable[[float, Array, Array], Array]
 """Function of t, q, qd that returns qdd."""
@@ -142,7 +145,8 @@ def integrate(
             "runge_kutta" alone.
 
     Returns:
-        The motion at every step, the start included.
+        The motion at every step, the start included. One that diverges ends at the last step whose
+        state is finite, with a warning that names the time.
 
     Raises:
         UnknownNameError: If there is no such method.
@@ -157,6 +161,34 @@ def integrate(
     t = step * np.arange(steps + 1)
     qs, qds = np.empty((steps + 1, len(q))), np.empty((steps + 1, len(qd)))
     qs[0], qds[0] = q, qd
-    for k in range(steps):
-        qs[k + 1], qds[k + 1] = advance(f, t[k], qs[k], qds[k], step)
-    return Motion(t, qs, qds)
+    reached = 0
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, with the time
+            for k in range(steps):
+                qs[k + 1], qds[k + 1] = advance(_finite(f), t[k], qs[k], qds[k], step)
+                _check_finite(qs[k + 1], qds[k + 1])
+                reached = k + 1
+    except SimulationError:
+        logger.warning(
+            "the motion diverges after %.4g s of %.4g s and ends there; use a shorter step, or "
+            "feedback",
+            t[reached],
+            t[-1],
+        )
+    end = reached + 1
+    return Motion(t[:end], qs[:end], qds[:end])
+
+
+def _finite(f: Acceleration) -> Acceleration:
+    """Return an acceleration that no state within a step overflows."""
+
+    def checked(t: float, q: Array, qd: Array) -> Array:
+        _check_finite(q, qd)
+        return f(t, q, qd)
+
+    return checked
+
+
+def _check_finite(q: Array, qd: Array) -> None:
+    if not (np.isfinite(q).all() and np.isfinite(qd).all()):
+        raise SimulationError("the motion diverged")

@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import pytest
 
+from arms import puma_as_printed
 from oracles import example_folder
 from robot_dynamics.cli import VERBS, main, parser
 from robot_dynamics.robot import find_robot
@@ -59,8 +60,8 @@ def test_info_shows_what_a_mimic_joint_follows(capsys):
     assert "1 x panda_finger_joint1" in out
 
 
-def test_info_prints_warnings(capsys):
-    _, out, _ = run(capsys, "info", "puma_gupta")
+def test_info_prints_warnings(capsys, tmp_path):
+    _, out, _ = run(capsys, "info", puma_as_printed(tmp_path))
     assert "warnings\n  link 'link_4': inertia breaks the triangle inequality" in out
     assert "warnings" not in run(capsys, "info", "planar_2r")[1]
 

@@ -169,6 +169,14 @@ def planar_two_link(l1, lc1, lc2, m1, m2, I1, I2, g, tip=None):
     return Robot("planar", tuple(links), tuple(joints), np.array([0.0, -g, 0.0]))
 
 
+def puma_as_printed(folder):
+    """Path of a URDF of Gupta's arm with the moment of link 4 as printed, which no body has."""
+    text = find_robot("puma_gupta").read_text().replace("0.1564839882032491", "0.17908095400877244")
+    path = folder / "puma_as_printed.urdf"
+    path.write_text(text)
+    return str(path)
+
+
 RENAUD = json.loads((Path(__file__).parents[1] / "data" / "renaud_6r.json").read_text())
 
 

@@ -40,3 +40,14 @@ def test_no_steps_and_a_negative_rate_are_refused():
     for wrong in ({"steps": 0}, {"rate": -1.0}):
         with pytest.raises(ArgumentError, match="steps must be at least 1 and rate from 0 on; got"):
             simulate_circle(puma_type_arm(), **wrong)
+
+
+def test_a_motion_that_topples_is_returned_up_to_its_divergence(caplog):
+    motion = simulate_circle(puma_type_arm("physical"), rate=0.0, steps=90)
+    assert len(motion.t) == len(motion.q) == len(motion.qd) < 91
+    assert np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"the motion diverges after {motion.t[-1]:.4g} s of 9 s and ends there; "
+        "use a shorter step, or feedback"
+    )
