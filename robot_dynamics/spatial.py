@@ -79,6 +79,19 @@ UNIT_LENGTH = 1e-3
 """Deviation of the length of a quaternion from 1 that is taken for rounding."""
 
 
+def rpy_from_rotation(R: Array) -> Array:
+    """Return roll, pitch and yaw (3,), rad, of a rotation matrix of numbers.
+
+    `rotation_from_rpy` undoes it to round-off everywhere. Where the pitch is a right angle, the
+    roll is what the yaw leaves.
+    """
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, pitch, yaw]) + 0.0
+
+
 def rotation_from_quaternion(quaternion: Array) -> Array:
     """Return the matrix of a unit quaternion x, y, z, w, shape (4,)."""
     x, y, z, w = quaternion

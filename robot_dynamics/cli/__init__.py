@@ -24,6 +24,7 @@ ROBOTS: Mapping[str, str] = {
     "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "comparison of the formulations: agreement, operations, time",
+    "urdf": "a robot as a URDF of its own: locked, cut to a chain, or from a table",
     "simplify": "simplified models: operations saved, torque lost",
 }
 """Verbs about a robot."""

@@ -14,6 +14,7 @@ from robot_dynamics.robot.kinematic_tree import (
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import lock, merge_fixed, mount, subchain, with_payload
 from robot_dynamics.robot.urdf.reader import read_urdf
+from robot_dynamics.robot.urdf_writer import urdf_of
 from robot_dynamics.spatial import Inertia, Pose
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "read_urdf",
     "share_folder",
     "subchain",
+    "urdf_of",
     "urdf_text",
     "with_payload",
 ]

@@ -7,6 +7,7 @@ depth first in document order, and joint k carries link k + 1.
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Real
@@ -43,6 +44,10 @@ class JointType(enum.Enum):
     def free(self) -> bool:
         """True for floating and planar joints, which have several degrees of freedom."""
         return self in (JointType.FLOATING, JointType.PLANAR)
+
+
+UNLIMITED = sys.float_info.max
+"""Number in a URDF that stands for a limit that is not known."""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,9 @@ from robot_dynamics.errors import (
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.papers.simplified_models import simplified_model
 from robot_dynamics.robot import find_robot, merge_fixed
+from robot_dynamics.robot.urdf_writer import urdf_of
 from robot_dynamics.spatial import Inertia
-from strategies import random_state, robots, seeds, urdf_text
+from strategies import random_state, robots, seeds
 
 # float64 on both sides; the worst of all examples is 3e-11 (rounded angles of a URDF, which
 # Pinocchio reads as quaternions), one wrong sign gives 1e-2 and more
@@ -102,7 +103,7 @@ def test_agrees_with_mujoco(name):
     robot, _ = example(name)
     followers = [joint for joint in robot.moving_joints if joint.mimic is not None]
     robot = robot.with_locked({joint.mimic.joint: 0.02 for joint in followers})
-    model = mujoco.MjModel.from_xml_string(urdf_text(robot))
+    model = mujoco.MjModel.from_xml_string(urdf_of(robot))
     model.dof_damping[:] = 0.0  # friction is not part of the equations of motion
     model.dof_frictionloss[:] = 0.0
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # random states pass limits

@@ -17,8 +17,8 @@ import pytest
 
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
+from robot_dynamics.robot.urdf_writer import urdf_of
 from robot_dynamics.spatial import RIGHT_ANGLE
-from strategies import urdf_text
 
 
 def pin_model(robot, source=None):
@@ -42,7 +42,7 @@ class PinModel:
     def __init__(self, pin, robot, source=None):
         self.pin = pin
         if source is None:
-            source = urdf_text(robot)
+            source = urdf_of(robot)
         text, base = str(source), []
         if robot.joints and robot.joints[0].type.free and not text.lstrip().startswith("<"):
             base = [ROOTS[robot.joints[0].type.value](pin)]

@@ -1,4 +1,4 @@
-"""Random robots and states for property tests, and robots written as URDF text.
+"""Random robots and states for property tests.
 
 Hypothesis draws the structure (so that a failure shrinks to a small tree) and a
 seed; the numbers come from the seed.
@@ -7,7 +7,6 @@ seed; the numbers come from the seed.
 from __future__ import annotations
 
 from dataclasses import replace
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from hypothesis import strategies as st
@@ -178,68 +177,3 @@ def random_wrenches(tree, seed):
     rng = np.random.default_rng(seed)
     links = [i for i in range(1, len(tree.links)) if rng.uniform() < 0.5]
     return {i: (rng.uniform(-20.0, 20.0, 3), rng.uniform(-5.0, 5.0, 3)) for i in links}
-
-
-# -- URDF text ------------------------------------------------------------------------------
-
-
-def urdf_text(robot):
-    """A robot as URDF text, with every number printed so that it reads back exactly.
-
-    Rotations become roll, pitch and yaw, which costs round-off in the last digits. URDF
-    has no place for gravity, and named frames are not written.
-    """
-    lines = [f"<robot name={quoteattr(robot.name)}>"]
-    for link in robot.links:
-        lines += _link_lines(link)
-    for joint in robot.joints:
-        lines += _joint_lines(joint)
-    return "\n".join([*lines, "</robot>", ""])
-
-
-def _numbers(values):
-    return " ".join(repr(float(v)) for v in values)
-
-
-def _link_lines(link):
-    body = link.inertia
-    if body.mass == 0.0 and not np.any(body.second_moment):
-        return [f"  <link name={quoteattr(link.name)}/>"]
-    I_C = body.about_com
-    entries = " ".join(
-        f'i{"xyz"[a]}{"xyz"[b]}="{float(I_C[a, b])!r}"' for a in range(3) for b in range(a, 3)
-    )
-    return [
-        f"  <link name={quoteattr(link.name)}>",
-        "    <inertial>",
-        f'      <origin xyz="{_numbers(body.com)}"/>',
-        f'      <mass value="{float(body.mass)!r}"/>',
-        f"      <inertia {entries}/>",
-        "    </inertial>",
-        "  </link>",
-    ]
-
-
-def _joint_lines(joint):
-    rpy = Rotation.from_matrix(joint.origin.rotation).as_euler("xyz")
-    lines = [
-        f'  <joint name={quoteattr(joint.name)} type="{joint.type.value}">',
-        f"    <parent link={quoteattr(joint.parent)}/>",
-        f"    <child link={quoteattr(joint.child)}/>",
-        f'    <origin xyz="{_numbers(joint.origin.translation)}" rpy="{_numbers(rpy)}"/>',
-    ]
-    if joint.moves:
-        lines.append(f'    <axis xyz="{_numbers(joint.axis)}"/>')
-        lines.append(f'    <dynamics damping="{joint.damping!r}" friction="{joint.friction!r}"/>')
-        limit = joint.limits
-        bounds = (
-            (("lower", limit.lower), ("upper", limit.upper)) if np.isfinite(limit.lower) else ()
-        )
-        rest = (("velocity", min(limit.velocity, 1e9)), ("effort", min(limit.effort, 1e9)))
-        entries = " ".join(f'{name}="{value!r}"' for name, value in (*bounds, *rest))
-        lines.append(f"    <limit {entries}/>")
-    if joint.mimic is not None:
-        leader, mimic = quoteattr(joint.mimic.joint), joint.mimic
-        numbers = f'multiplier="{float(mimic.multiplier)!r}" offset="{float(mimic.offset)!r}"'
-        lines.append(f"    <mimic joint={leader} {numbers}/>")
-    return [*lines, "  </joint>"]

@@ -15,8 +15,8 @@ from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.trajectory_node import MOTIONS, TrajectoryNode, TrajectoryParameters
 from robot_dynamics.papers.paper_arms import thomas_tesar_arm
 from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.robot.urdf_writer import urdf_of
 from ros_system import wait_for
-from strategies import urdf_text
 
 ROBOT = {"urdf_path": "planar_2r"}
 MOTION = {**ROBOT, "duration": 4.0, "share": 0.2}  # within the limits of effort
@@ -148,7 +148,7 @@ def test_the_hand_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
 def test_the_hand_moves_along_the_papers_line_without_turning(start, peer, namespace, tmp_path):
     arguments, name = namespace
     path = tmp_path / "thomas_tesar.urdf"
-    path.write_text(urdf_text(thomas_tesar_arm()))
+    path.write_text(urdf_of(thomas_tesar_arm()))
     sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
     motion = {"motion": "line", "duration": 3.0, "acknowledged": False, "approach": 0.0}
     start("trajectory_node", {"urdf_path": str(path), **motion}, arguments)

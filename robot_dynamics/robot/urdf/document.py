@@ -236,6 +236,7 @@ LIMITS = ("velocity", "effort", "acceleration", "deceleration", "jerk")
 
 ATTRIBUTES: Mapping[str, Mapping[str, Attribute]] = {
     "robot": {"name": NAME, "version": KNOWN},
+    "gravity": {"xyz": Attribute(count=3, required=True)},  # of this package
     "link": {"name": NAME, "type": KNOWN},
     "joint": {"name": NAME, "type": NAME},
     "inertial": {},
@@ -255,7 +256,7 @@ OF_ALL_JOINTS = {"origin": False, "parent": True, "child": True}
 OF_MOVING_JOINTS = {"axis": False, "limit": False, "dynamics": False, "mimic": False}
 
 CHILDREN: Mapping[str, Mapping[str, bool]] = {
-    "robot": {"link": True, "joint": False},
+    "robot": {"link": True, "joint": False, "gravity": False},
     "link": {"inertial": False},
     "inertial": {"origin": False, "mass": True, "inertia": True},
     "joint": OF_ALL_JOINTS | OF_MOVING_JOINTS,
@@ -316,7 +317,8 @@ def _check_element(document: Document, element: Element, ignored: Ignored) -> No
     children = children_of(element)
     for child in element.iterchildren(etree.Element):
         if child.tag in children:
-            if element.tag != "robot" and element.find(child.tag) is not child:
+            once = element.tag != "robot" or child.tag == "gravity"
+            if once and element.find(child.tag) is not child:
                 raise document.error(child, f"<{element.tag}> has two <{child.tag}>; keep one")
             _check_element(document, child, ignored)
         elif child.prefix is None and child.tag not in ELSEWHERE.get(element.tag, ()):

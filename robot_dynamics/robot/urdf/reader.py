@@ -10,6 +10,8 @@ Conventions where the format is ambiguous:
 - A missing axis is (1, 0, 0) and a missing position limit is 0, as in the specification.
 - Effort or velocity limits that are absent or 0, and position limits of 0 and 0, are unknown: no
   limit, with a warning. Position limits of a continuous joint are ignored.
+- A limit that is the largest float is unknown too, without a warning.
+- <gravity xyz> is read, an element of this package; without it gravity is the standard one.
 - A right angle printed with eleven decimals or more is exact: see `rotation_from_rpy`.
 - A joint that mimics a mimic joint follows the leader of both.
 """
@@ -23,16 +25,23 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.errors import nearest
-from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.foundation.numbers import number_from, words_of
-from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
+from robot_dynamics.robot.kinematic_tree import (
+    UNLIMITED,
+    Joint,
+    JointLimits,
+    JointType,
+    Link,
+    Mimic,
+)
 from robot_dynamics.robot.plausibility import (
     LONG_M,
     body_faults,
     inertialess_joints,
     massless_links,
 )
-from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.urdf.document import (
     Document,
     Element,
@@ -77,7 +86,9 @@ def read_urdf(
     warn_of_loops(document, link_elements)
     root, ordered = _depth_first(links, _with_independent_leaders(joints))
     moved = (links[joint.child] for joint in ordered)
-    robot = Robot(document.root.get("name"), (links[root], *moved), tuple(ordered))
+    gravity = document.root.find("gravity")
+    g = frozen(STANDARD_GRAVITY if gravity is None else _vector(gravity, "xyz"))
+    robot = Robot(document.root.get("name"), (links[root], *moved), tuple(ordered), g)
     problem = "moves no inertia about its axis, so no effort determines its acceleration"
     remedy = "give its links an <inertial>, or make it fixed"
     still = inertialess_joints(robot)
@@ -171,7 +182,13 @@ def _limits(document: Document, kind: JointType, limit: Element | None) -> Joint
     if zero:
         problem = f"limits {', '.join(zero)} are absent or 0, so unlimited; give them"
         document.warn(limit, problem)
-    return JointLimits(**{name: value for name, value in known.items() if name not in zero})
+    return JointLimits(
+        **{
+            name: value if abs(value) < UNLIMITED else np.copysign(np.inf, value)
+            for name, value in known.items()
+            if name not in zero
+        }
+    )
 
 
 def _with_independent_leaders(joints: Mapping[str, Joint]) -> Iterator[Joint]:

@@ -17,7 +17,8 @@ from robot_dynamics.errors import UrdfError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.robot.kinematic_tree import JointLimits, JointType, Mimic
 from robot_dynamics.robot.urdf.reader import read_urdf
-from strategies import random_state, robots, seeds, urdf_text
+from robot_dynamics.robot.urdf_writer import urdf_of
+from strategies import random_state, robots, seeds
 
 # float64 on both sides and a rotation through roll, pitch, yaw: worst of 1000 random trees 1e-12;
 # one wrong sign gives 1e-1
@@ -185,7 +186,7 @@ def test_a_chain_of_two_thousand_links_is_read():
 
 @given(robots())
 def test_reading_undoes_writing(robot):
-    again = read_urdf(urdf_text(robot))
+    again = read_urdf(urdf_of(robot))
     assert again.joint_names == robot.joint_names
     for ours, theirs in zip(again.joints, robot.joints, strict=True):
         assert (ours.name, ours.type, ours.parent) == (theirs.name, theirs.type, theirs.parent)
@@ -202,7 +203,7 @@ def test_reading_undoes_writing(robot):
 
 @given(robots(), seeds())
 def test_torques_of_a_random_tree_read_from_text_agree_with_pinocchio(robot, seed):
-    text = urdf_text(robot)
+    text = urdf_of(robot)
     read = read_urdf(text).with_gravity(robot.gravity)
     q, qd, qdd = random_state(robot, seed)
     theirs = pin_model(robot, text).inverse(q, qd, qdd)
@@ -519,4 +520,4 @@ def test_a_leader_without_inertia_may_move_a_follower_that_has_some():
 
 @given(robots())
 def test_a_random_robot_of_solid_bodies_is_never_called_singular(robot):
-    read_urdf(urdf_text(robot))
+    read_urdf(urdf_of(robot))
