@@ -24,6 +24,7 @@ ROBOTS: Mapping[str, str] = {
     "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "comparison of the formulations: agreement, operations, time",
+    "table": "a robot as a table: Denavit-Hartenberg, or zero reference position",
     "urdf": "a robot as a URDF of its own: locked, cut to a chain, or from a table",
     "simplify": "simplified models: operations saved, torque lost",
 }
@@ -78,7 +79,7 @@ examples:
   robot-dynamics equations ur5 --as c > ur5.c     the same for a microcontroller
   robot-dynamics simulate panda --output out      follow a motion, with a picture
 
-A robot is the path of a URDF or a known name: planar_2r, puma_gupta, and those of
+A robot is the path of a URDF or table, or a known name: planar_2r, puma_gupta, and those of
 example-robot-data and robot_descriptions where they are installed. Arguments of a xacro file
 follow it: robot-dynamics info ur.urdf.xacro name:=ur ur_type:=ur5e
 `robot-dynamics VERB --help` says more."""

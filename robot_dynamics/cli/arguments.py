@@ -42,7 +42,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the positional argument for the robot."""
     parser.add_argument(
         "robot",
-        help="path of a URDF or xacro, or name of a known robot (panda, ur5, planar_2r, ...); "
+        help="path of a URDF, xacro or table, or name of a robot (panda, ur5, planar_2r, ...); "
         "arguments of a xacro file follow it: name:=value",
     )
     parser.add_argument(

@@ -85,8 +85,9 @@ def drives_of(source: str, given: Path | None, robot: Robot) -> Drives | None:
 
 def parameter_file(source: str, given: Path | None) -> Path | None:
     """Return the file of `drives_of`: the one that is given, the one beside a URDF, or None."""
-    beside = Path(find_robot(source)).with_suffix(".yaml")
-    return given or (beside if beside.is_file() else None)
+    robot = find_robot(source)
+    beside = robot.with_suffix(".yaml")  # of a table, the table itself
+    return given or (beside if beside.is_file() and beside != robot else None)
 
 
 def read_motion_file(path: Path, robot: Robot) -> Waypoints:

@@ -136,10 +136,12 @@ class CsvTable(NamedTuple):
     Attributes:
         header: Names of the columns, without spaces around them.
         rows: All other rows that are not empty; each has one cell per column.
+        comments: Text behind the # of the lines before the header.
     """
 
     header: list[str]
     rows: list[CsvRow]
+    comments: str = ""
 
 
 _DECIMAL_COMMA = re.compile(r"\A(\s*[+-]?\d*),(\d*(?:[eE][+-]?\d+)?\s*)\Z")
@@ -155,7 +157,8 @@ def read_csv(
 ) -> CsvTable:
     """Read a CSV file, plain or gzipped (.gz), of cells between commas.
 
-    Without a comma in its first line, semicolons, tabs or blanks separate the cells, and numbers
+    Lines before the header that begin with # are comments. Without a comma in the first line behind
+    them, semicolons, tabs or blanks separate the cells, and numbers
     may have a decimal comma.
 
     Args:
@@ -173,6 +176,7 @@ def read_csv(
     """
     remedy = "a CSV file" if header else "a CSV file with a header"
     text = _text(path, failure, remedy, MOST_BYTES)
+    comments, text = _comments(text)
     first = next((line for line in text.splitlines() if line.strip()), "").strip()
     between = next((mark for mark in ",;\t " if mark in first), ",")
     blanks = between == " "
@@ -198,6 +202,7 @@ def read_csv(
             CsvRow(f"{row_name} {k}" if row_name else f"line {line}", cells)
             for k, (line, cells) in enumerate(rows)
         ],
+        comments,
     )
     for row in table.rows:
         if len(row.cells) != len(header):
@@ -206,6 +211,14 @@ def read_csv(
                 "give one per column"
             )
     return table
+
+
+def _comments(text: str) -> tuple[str, str]:
+    """Split the comments at the top of a CSV file from the rest, which keeps its lines."""
+    lines = text.splitlines(keepends=True)
+    count = next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    comments = "".join(line[1:].removeprefix(" ") for line in lines[:count])
+    return comments, "\n" * count + "".join(lines[count:])
 
 
 def number(where: str, value: Any, failure: Failure) -> float:

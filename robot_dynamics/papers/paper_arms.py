@@ -13,11 +13,11 @@ from typing import TypeVar
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.papers.zero_reference_tables import zero_reference_from_tables
 from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
 from robot_dynamics.robot.kinematic_tree import JointLimits, JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.robot.zero_reference_tables import zero_reference_from_tables
 from robot_dynamics.spatial import Inertia
 
 _T = TypeVar("_T")

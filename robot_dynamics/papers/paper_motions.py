@@ -20,9 +20,9 @@ from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinemati
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.papers.paper_arms import INCH
 from robot_dynamics.papers.zero_reference_hand import HandMotion, hand_motion
-from robot_dynamics.papers.zero_reference_tables import HAND, hand_of
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.robot.zero_reference_tables import HAND, hand_of
 from robot_dynamics.trajectory.motions import circle_law
 
 

@@ -22,10 +22,10 @@ from robot_dynamics.formulations.zero_reference import (
     starred_vectors,
 )
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.papers.zero_reference_tables import HAND, Hand, hand_of
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.robot.zero_reference_tables import HAND, Hand, hand_of
 from robot_dynamics.spatial import Pose, cross, rotation_about
 
 

@@ -29,6 +29,9 @@ PACKAGE = "robot_dynamics"
 QUOTED_CHARACTERS = 500
 """Number of characters at the end of another program's output that a message quotes."""
 
+TABLES = (".csv", ".yaml", ".yml")
+"""Ends of the names of table files: see `table_files`."""
+
 XACRO_ARGUMENT = re.compile(r"[A-Za-z_]\w*:=")
 """Beginning of an argument of a xacro file."""
 
@@ -42,9 +45,10 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     """Find the URDF of a robot.
 
     Args:
-        name: Path of a URDF, or the name of a robot of this package ("planar_2r"), of the package
-            example-robot-data ("panda", "ur5", "talos") or of the package robot_descriptions
-            ("gen2_description"). The path of a xacro file may have arguments behind it.
+        name: Path of a URDF, a xacro or a table (.csv, .yaml), or the name of a robot of this
+            package ("planar_2r"), of the package example-robot-data ("panda", "ur5", "talos") or
+            of the package robot_descriptions ("gen2_description"). The path of a xacro file may
+            have arguments behind it.
 
     Returns:
         Path of the URDF, without arguments.
@@ -71,7 +75,7 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
         inside = sorted(entry.name for entry in path.glob("*.urdf"))
         example = f", such as {path / inside[0]}" if inside else ""
         raise UnknownNameError(f"{text} is a folder; give the path of a URDF{example}")
-    if "/" in text or os.sep in text or path.suffix.lower() in (".urdf", ".xml", ".xacro"):
+    if "/" in text or os.sep in text or path.suffix.lower() in (".urdf", ".xml", ".xacro", *TABLES):
         raise UnknownNameError(
             f"no such file: {text}; give the path of a URDF, or the name of a robot"
         )
@@ -87,24 +91,39 @@ def urdf_text(name: str | os.PathLike[str]) -> str:
     """Return the text of a robot's URDF.
 
     Args:
-        name: As in `find_robot`, or the path of a xacro file (*.xacro), which the program xacro
-            expands with the arguments behind it.
+        name: As in `find_robot`. The program xacro expands a xacro file (*.xacro) with the
+            arguments behind it; a table is written as a URDF.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
         UrdfError: If the file is not text, or xacro is missing or fails, or a file that is no
-            xacro has arguments.
+            xacro has arguments, or a table is not one of a robot.
     """
     path, (_, arguments) = find_robot(name), split_arguments(os.fspath(name))
     if path.suffix.lower() == ".xacro":
         return _expanded(path, arguments)
     if arguments:
         raise UrdfError(f"{path}: takes no arguments ({arguments[0]}); only xacro files do")
+    if is_table(path):
+        from robot_dynamics.robot import table_files, urdf_writer  # noqa: PLC0415  # few are tables
+
+        robot = table_files.read_table(path)
+        return urdf_writer.urdf_of(robot, comment=table_files.source_of(path))
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise UrdfError(f"{path}: cannot be read ({reason}); give a URDF") from None
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file has the name of a table."""
+    return path.suffix.lower() in TABLES
+
+
+def becomes_urdf(path: Path) -> bool:
+    """Return whether `urdf_text` makes a URDF of a file, a xacro or a table."""
+    return path.suffix.lower() == ".xacro" or is_table(path)
 
 
 def split_arguments(name: str) -> tuple[str, list[str]]:

@@ -201,15 +201,7 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
         RobotError: If no joint moves the tip, or a joint on the path follows another joint.
     """
     _check_convention(convention)
-    tree = merge_fixed(robot)
-    if tip is None:
-        if len(robot.tips) != 1:
-            raise ArgumentError(
-                f"tip: robot '{robot.name}' has {len(robot.tips)} tips ({', '.join(robot.tips)}); "
-                "say which chain the table is for"
-            )
-        tip = robot.tips[0]
-    path = _path(tree, tip)
+    tree, tip, path = chain_to(robot, tip)
     zero = ZeroReference.from_robot(tree)
     X_0L = [Pose(zero.axes[k + 1], zero.centres[k]) for k in path]  # link frames at zero
     X_0T = X_0L[-1] @ tree.frame(tip).pose
@@ -242,6 +234,23 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
         )
     tool = frames[-1].inverse() @ X_0T
     return Table(tuple(rows), convention, frames[0], tool, tree.gravity, robot.name)
+
+
+def chain_to(robot: Robot, tip: str | None) -> tuple[Robot, str, list[int]]:
+    """Return a robot without fixed joints, a tip, and the indices of the joints on the way to it.
+
+    Raises:
+        UnknownNameError, ArgumentError, RobotError: As `denavit_hartenberg`.
+    """
+    tree = merge_fixed(robot)
+    if tip is None:
+        if len(robot.tips) != 1:
+            raise ArgumentError(
+                f"tip: robot '{robot.name}' has {len(robot.tips)} tips ({', '.join(robot.tips)}); "
+                "say which chain the table is for"
+            )
+        tip = robot.tips[0]
+    return tree, tip, _path(tree, tip)
 
 
 def _check_convention(convention: str) -> None:

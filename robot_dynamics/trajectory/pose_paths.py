@@ -145,7 +145,7 @@ def read_poses(path: str | Path) -> PosePath:
     Raises:
         TrajectoryError: One line with file, fault and remedy.
     """
-    heads, rows = read_csv(path, TrajectoryError, row_name="pose")
+    heads, rows, _ = read_csv(path, TrajectoryError, row_name="pose")
     turn = QUATERNION if set(QUATERNION) <= set(heads) else ANGLES
     wanted = ("time", *POSITION, *turn)
     if sorted(heads) != sorted(wanted):

@@ -37,6 +37,14 @@ def test_csv_may_be_gzipped_and_have_empty_lines(tmp_path):
     assert table.rows == [("line 3", ["0", "1"]), ("line 5", ["1", "2"])]
 
 
+def test_comments_at_the_top_of_a_csv_are_no_rows_and_keep_the_numbers_of_lines(tmp_path):
+    path = tmp_path / "arm.csv"
+    path.write_text("# units: mm\n#a: 1, 2\ntime;q.a\n0;1,5\n")
+    table = read_csv(path, RecordingError)
+    assert (table.header, table.comments) == (["time", "q.a"], "units: mm\na: 1, 2\n")
+    assert table.rows == [("line 4", ["0", "1.5"])]
+
+
 def test_last_row_of_a_csv_that_was_cut_off_is_dropped_on_request(tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("time,q.a\n0,1\n1")

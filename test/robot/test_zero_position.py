@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import relative_error
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.papers.paper_arms import puma_type_arm
-from robot_dynamics.papers.zero_reference_tables import hand_of, zero_reference_from_tables
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.robot.zero_reference_tables import hand_of, zero_reference_from_tables
 from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds
 

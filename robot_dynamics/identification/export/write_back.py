@@ -12,7 +12,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification.export.urdf_text import Element, UrdfText
-from robot_dynamics.robot.catalogue import split_arguments, urdf_text
+from robot_dynamics.robot.catalogue import becomes_urdf, split_arguments, urdf_text
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import open_document
@@ -67,8 +67,8 @@ def _bytes(source: str | os.PathLike[str]) -> bytes:
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return source.encode()
     path, _ = split_arguments(os.fspath(source))
-    xacro = path.lower().endswith(".xacro")
-    return urdf_text(source).encode() if xacro else Path(source).read_bytes()
+    made = becomes_urdf(Path(path))
+    return urdf_text(source).encode() if made else Path(source).read_bytes()
 
 
 def _write_body(text: UrdfText, element: Element, link: Link) -> None:

@@ -22,7 +22,13 @@ from lxml import etree
 
 from robot_dynamics.errors import UrdfError, nearest
 from robot_dynamics.foundation.numbers import number_from, words_of
-from robot_dynamics.robot.catalogue import known_robots, split_arguments, urdf_text
+from robot_dynamics.robot.catalogue import (
+    becomes_urdf,
+    is_table,
+    known_robots,
+    split_arguments,
+    urdf_text,
+)
 from robot_dynamics.robot.kinematic_tree import JointType
 
 Element = Any  # lxml's element class is private to it
@@ -105,7 +111,7 @@ def describe(element: Element) -> str:
 
 
 def open_document(source: str | os.PathLike[str]) -> Document:
-    """Read a URDF from a path or from its XML text; a xacro file (*.xacro) is expanded first.
+    """Read a URDF from a path or from its XML text; a xacro or table becomes one first.
 
     Arguments of a xacro file stand behind its path: "ur.urdf.xacro ur_type:=ur5e".
 
@@ -178,8 +184,10 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
     name = os.fspath(source)
     file, arguments = split_arguments(name)
     path = Path(file)
-    if path.is_file() and (arguments or path.suffix.lower() == ".xacro"):
-        return name, _bounded(name, _XML_DECLARATION.sub(r"\1", urdf_text(name)).encode())
+    if path.is_file() and (arguments or becomes_urdf(path)):
+        made = _XML_DECLARATION.sub(r"\1", urdf_text(name)).encode()
+        name = f"{name} as URDF" if is_table(path) else name
+        return name, _bounded(name, made)
     try:
         with path.open("rb") as opened:
             data = opened.read(MAX_BYTES + 1)  # the size of a pipe is unknown

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from robot_dynamics.errors import RobotError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.papers.paper_arms import INCH, POUND, POUND_INCH, puma_type_arm
-from robot_dynamics.papers.zero_reference_tables import hand_of, zero_reference_from_tables
 from robot_dynamics.robot.kinematic_tree import JointType
+from robot_dynamics.robot.zero_reference_tables import hand_of, zero_reference_from_tables
 
 
 def test_the_arm_of_the_paper_reads_back_its_tables():
