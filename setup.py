@@ -137,6 +137,7 @@ setup(
         ("share/" + package_name + "/layouts", glob("config/*_layout.*")),
         ("share/" + package_name + "/rviz", glob("config/*.rviz")),
         ("share/" + package_name + "/urdf", glob("urdf/*.urdf")),
+        ("share/" + package_name + "/tables", glob("tables/*.yaml")),
     ],
     install_requires=[
         "setuptools",

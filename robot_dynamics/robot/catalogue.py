@@ -175,8 +175,10 @@ def known_robots() -> dict[str, Path]:
 
 
 def shipped_robots() -> dict[str, Path]:
-    """List the robots of this package by name."""
-    return {path.stem: path for path in sorted((share_folder() / "urdf").glob("*.urdf"))}
+    """List the robots of this package by name: URDFs, and tables of the arms of the papers."""
+    share = share_folder()
+    files = [*(share / "urdf").glob("*.urdf"), *(share / "tables").glob("*.yaml")]
+    return {path.stem: path for path in sorted(files, key=lambda path: path.stem)}
 
 
 def example_robots() -> dict[str, Path]:

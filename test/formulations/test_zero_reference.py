@@ -160,5 +160,5 @@ def test_the_motion_of_the_hand_is_the_derivative_of_its_position(robot, seed):
 def test_an_unknown_hand_is_refused_by_name():
     zero = puma_type_arm()
     state = np.zeros(6)
-    with pytest.raises(UnknownNameError, match=r"no frame 'gripper' in robot 'PUMA-type arm'"):
+    with pytest.raises(UnknownNameError, match=r"no frame 'gripper' in robot 'puma_gupta_printed'"):
         hand_motion(zero, state, state, state, "gripper")

@@ -129,7 +129,7 @@ def test_a_revolute_joint_has_no_collar():
     with pytest.raises(UnknownNameError) as caught:
         joint_reactions(arm, still, still, still, collar={"joint_2": "parent"})
     assert str(caught.value) == (
-        "no prismatic joint 'joint_2' in robot 'Stanford arm' (prismatic joints: joint_3); "
+        "no prismatic joint 'joint_2' in robot 'stanford' (prismatic joints: joint_3); "
         "did you mean 'joint_3'?"
     )
 

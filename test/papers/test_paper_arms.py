@@ -1,16 +1,24 @@
-"""Arms of the publications that print no inertias: their zero, ranges and stroke."""
+"""The arms of the publications under their names: printed numbers, and bodies that there can be."""
 
 import numpy as np
 import pytest
 
+from arms import RENAUD
 from benchmark.operation_counts.puma_three_link import PumaThreeLink, puma_vectors
+from robot_dynamics.cli import main
+from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import InverseKinematics, frame_pose
 from robot_dynamics.papers.paper_arms import (
     LEE_PUMA_DRAWN,
     five_revolute_one_prismatic_arm,
     lee_puma,
+    puma_type_arm,
+    stanford_arm,
+    thomas_tesar_arm,
 )
+from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.robot.denavit_hartenberg import TOOL
+from robot_dynamics.simulation.simulated_robot import check_physical
 
 
 def test_the_ranges_of_lees_puma_are_those_of_figure_3():
@@ -43,3 +51,68 @@ def test_the_boom_of_the_5_r_1_p_arm_stays_within_its_stroke():
     retracted = InverseKinematics(five_revolute_one_prismatic_arm(stroke=(0.6, 0.8)), TOOL)
     assert not retracted(pose.rotation, pose.translation).within_limits.any()
     assert five_revolute_one_prismatic_arm().joint("joint_3").limits.lower == 0.0
+
+
+PHYSICAL = ("stanford", "stanford_classic", "thomas_tesar", "lee_puma", "puma_gupta", "renaud_6r",
+            "asada_5r1p")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PHYSICAL)
+def test_an_arm_of_a_paper_can_be_simulated_by_its_name(name, caplog):
+    robot = read_urdf(find_robot(name))
+    assert caplog.records == []
+    check_physical(robot)
+    assert robot.dof == 6
+    assert np.isfinite(robot.limits.effort).all()
+    assert len(robot.tips) == 1
+
+
+def test_verbs_take_an_arm_of_a_paper_by_its_name(capsys):
+    assert main(["kinematics", "stanford"]) == 0
+    assert "spherical wrist" in capsys.readouterr().out
+    assert main(["simulate", "stanford", "--duration", "0.5"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "arm"),
+    [
+        ("stanford", stanford_arm()),
+        ("stanford_classic", stanford_arm("classic")),
+        ("thomas_tesar", thomas_tesar_arm("physical")),
+        ("thomas_tesar_printed", thomas_tesar_arm("printed")),
+        ("thomas_tesar_distal", thomas_tesar_arm("distal")),
+        ("lee_puma", lee_puma()),
+        ("puma_gupta_printed", puma_type_arm("printed").robot),
+    ],
+)
+def test_the_named_robot_is_the_arm_of_the_paper(name, arm):
+    robot, state = read_urdf(find_robot(name)), np.random.default_rng(6).normal(size=(3, 6))
+    tau = inverse_dynamics(arm, *state)
+    # round-off of the text of the URDF
+    assert inverse_dynamics(robot, *state) == pytest.approx(tau, abs=1e-12 * np.abs(tau).max())
+    says = urdf_text(name).splitlines()[1]
+    assert says.startswith("<!-- [")
+    assert "chosen" in says
+
+
+def test_the_physical_reading_of_the_thomas_tesar_arm_has_the_torques_of_the_distal_one():
+    # moments of link 1 about other axes than its joint do no work
+    state = np.random.default_rng(6).normal(size=(3, 6))
+    distal, physical = (
+        inverse_dynamics(thomas_tesar_arm(x), *state) for x in ("distal", "physical")
+    )
+    assert physical == pytest.approx(distal, abs=1e-12 * np.abs(distal).max())
+
+
+def test_renauds_arm_has_the_torques_of_two_other_computations():
+    robot = read_urdf(find_robot("renaud_6r"))
+    tau = inverse_dynamics(robot, RENAUD["q"], RENAUD["qd"], RENAUD["qdd"])
+    assert tau == pytest.approx(RENAUD["Gamma"], abs=1e-12)
+
+
+def test_the_5_r_1_p_arm_has_the_table_of_the_book():
+    q = np.array([0.7, -0.4, 0.5, 0.3, 0.9, -1.1])
+    ours = frame_pose(read_urdf(find_robot("asada_5r1p")), q, TOOL)
+    book = frame_pose(five_revolute_one_prismatic_arm(0.6, 0.2, 0.15), q, TOOL)
+    assert ours.translation == pytest.approx(book.translation, abs=1e-14)
+    assert ours.rotation == pytest.approx(book.rotation, abs=1e-14)

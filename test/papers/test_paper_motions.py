@@ -137,8 +137,8 @@ def test_a_point_out_of_reach_is_refused():
     with pytest.raises(RobotError) as caught:
         puma_type_joints(arm, np.array([[50.0, 0.0, 0.0]]) * INCH, np.eye(3)[None])
     assert str(caught.value) == (
-        "robot 'PUMA-type arm' cannot reach [1.27, 0.0, 0.0] with its hand; choose a point nearer "
-        "to its shoulder"
+        "robot 'puma_gupta_printed' cannot reach [1.27, 0.0, 0.0] with its hand; choose a point "
+        "nearer to its shoulder"
     )
 
 
@@ -147,6 +147,6 @@ def test_an_arm_of_another_type_is_refused():
     with pytest.raises(RobotError) as caught:
         circle_motion(other, [0.0], frame="tool")
     assert str(caught.value) == (
-        "robot 'Thomas-Tesar arm' is not the PUMA-type arm whose inverse kinematics this is; its "
-        "axes at zero must be z, y, y, z, -y, -z, the last three through one point"
+        "robot 'thomas_tesar_printed' is not the PUMA-type arm whose inverse kinematics this is; "
+        "its axes at zero must be z, y, y, z, -y, -z, the last three through one point"
     )

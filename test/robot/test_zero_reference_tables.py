@@ -97,6 +97,6 @@ def test_an_unknown_hand_lists_the_frames():
     with pytest.raises(UnknownNameError) as caught:
         hand_of(puma_type_arm(), "hend")
     assert str(caught.value) == (
-        "no frame 'hend' in robot 'PUMA-type arm' (frames: link_1, link_2, link_3, link_4, link_5, "
-        "link_6, link_7, hand); did you mean 'hand'?"
+        "no frame 'hend' in robot 'puma_gupta_printed' (frames: base, link_2, link_3, link_4, "
+        "link_5, link_6, link_7, hand); did you mean 'hand'?"
     )
