@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
     *("robot_dynamics", "benchmark", "config", "docs", "examples"),
-    *("launch", "resource", "robot_dynamics_controllers", "test", "urdf"),
+    *("launch", "resource", "robot_dynamics_controllers", "tables", "test", "urdf"),
 )
 MADE = ("__pycache__", "*.py[cod]", "*.egg-info", ".*")
 

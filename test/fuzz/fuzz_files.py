@@ -22,6 +22,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.user_files import read_yaml
 from robot_dynamics.recordings.bag_reader import bag_messages
 from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.table_text import PRINTED, table_text
 from robot_dynamics.study.runs import chunks_of
 from robot_dynamics.study.study_files import StudyFolder
 from robot_dynamics.trajectory import excitation, interpolate
@@ -73,6 +74,11 @@ def samples():
     found = {(".yaml", "gains"): GAINS.encode(), (".yaml", "study"): STUDY.encode()}
     found |= {(".yaml", "drives"): DRIVES.encode(), (".csv", "poses"): POSES.encode()}
     for suffix in (".csv", ".yaml"):
+        for form in PRINTED:
+            text = table_text(
+                read_urdf(find_robot("stanford")), "tool", form, as_csv=suffix == ".csv"
+            )
+            found[suffix, f"table {form}"] = text.encode()
         write_trajectory(here / f"t{suffix}", excitation(robot, 0.5))
         found[suffix, "trajectory"] = (here / f"t{suffix}").read_bytes()
     heads = ["time", *(f"{x}.{name}" for x in ("q", "qd", "tau") for name in a["joint_names"])]
@@ -174,6 +180,8 @@ def verbs(suffix, kind, path):
         return [["study", ARM, *SHORT, "--gains", path]]
     if kind == "study":
         return [["study", path, "--threads", "1", "--output", f"{folder()}/out"]]
+    if kind.startswith("table"):
+        return [["kinematics", path], ["urdf", path], ["table", path, "--as", "zero-reference"]]
     if kind == "drives":
         good = folder() / "good.csv"
         good.write_bytes(samples()[".csv", "recording"])
