@@ -15,7 +15,6 @@ from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.trajectory_node import MOTIONS, TrajectoryNode, TrajectoryParameters
 from robot_dynamics.papers.paper_arms import thomas_tesar_arm
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.robot.urdf_writer import urdf_of
 from ros_system import wait_for
 
 ROBOT = {"urdf_path": "planar_2r"}
@@ -145,13 +144,11 @@ def test_the_hand_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
     assert hand[-1] == pytest.approx([0.5, 0.3, 0.1], abs=1e-8)
 
 
-def test_the_hand_moves_along_the_papers_line_without_turning(start, peer, namespace, tmp_path):
+def test_the_hand_moves_along_the_papers_line_without_turning(start, peer, namespace):
     arguments, name = namespace
-    path = tmp_path / "thomas_tesar.urdf"
-    path.write_text(urdf_of(thomas_tesar_arm()))
     sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
     motion = {"motion": "line", "duration": 3.0, "acknowledged": False, "approach": 0.0}
-    start("trajectory_node", {"urdf_path": str(path), **motion}, arguments)
+    start("trajectory_node", {"urdf_path": "thomas_tesar", **motion}, arguments)
     wait_for(lambda: sent, "the motion")
     robot = thomas_tesar_arm()
     hand = hand_positions(robot, sent[0], "tool")
