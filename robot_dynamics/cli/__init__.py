@@ -36,6 +36,7 @@ MOTIONS: Mapping[str, str] = {
     "identify": "fit inertias and friction to a recorded motion, and write a URDF",
     "validate": "how well a URDF predicts the efforts of a recorded motion",
     "payload": "identify the payload of an identified arm from a motion with it",
+    "forward": "efforts in, motion out: forward dynamics by the integrators of the papers",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "study": "thousands of closed loops: the model error that the limits allow",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics.cli.arguments import add_robot
+from robot_dynamics.cli.arguments import add_robot, output_file
 from robot_dynamics.cli.chosen_joints import add_lock, robot_of
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import urdf_of
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the option for the file to write."""
     parser.add_argument(
-        "-o", "--output", type=Path, help="file to write (default: print to the terminal)"
+        "-o", "--output", type=output_file, help="file to write (default: print to the terminal)"
     )
 
 

@@ -59,8 +59,8 @@ def read_urdf(
     """Read a robot from a URDF.
 
     Args:
-        source: Path of a URDF file, or its text (which starts with "<"). No other file is opened,
-            in particular no meshes.
+        source: Path of a URDF, xacro or table file, or text of a URDF (which starts with "<"). No
+            other file is opened, in particular no meshes.
         require_inertia: Whether a joint that moves no inertia is an error. Otherwise it is a
             warning: the robot has kinematics and inverse dynamics, but no forward dynamics until
             that joint is locked.
