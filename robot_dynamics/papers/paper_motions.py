@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline, make_interp_spline
 
-from robot_dynamics.errors import RobotError, check_known
+from robot_dynamics.errors import ArgumentError, RobotError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinematics
 from robot_dynamics.kinematics.jacobian import frame_jacobian
@@ -218,26 +218,34 @@ LINE_LAWS = ("normal_spline", "polynomial")
 """Laws of y along the line: by the paper's spline, or by the polynomial 3-4-5."""
 
 
-def line_law(t: npt.ArrayLike, law: str = "normal_spline") -> tuple[Array, Array, Array]:
+def line_law(
+    t: npt.ArrayLike, law: str = "normal_spline", knots: tuple[float, float] = LINE_KNOTS
+) -> tuple[Array, Array, Array]:
     """y, its rate and acceleration on the line from -1 m to 1 m, shape (N,) each.
 
     The paper takes a normal spline with "zero initial and final velocities and accelerations". A
     natural cubic spline has no acceleration at its ends and a complete one a given velocity; to
-    have both it needs two knots inside, and with `LINE_KNOTS` it is determined. Its figure 6 is not
+    have both it needs two knots inside, which determine it. Its figure 6 is not
     in the copies at hand, so that this condition, and no curve, chooses.
 
     Args:
         t: Times, shape (N,), s, from 0 to `LINE_TIME_S`.
         law: One of `LINE_LAWS`; the polynomial has no acceleration at the ends either, and no jump
             of the jerk.
+        knots: The two knots of the spline as parts of the duration.
 
     Raises:
         UnknownNameError: If there is no such law.
+        ArgumentError: If the knots do not increase within the duration.
     """
     check_known("law", law, "the line of Thomas and Tesar", LINE_LAWS)
+    if len(knots) != 2 or not 0.0 < knots[0] < knots[1] < 1.0:
+        raise ArgumentError(f"knots are {knots}; give two that increase between 0 and 1")
     u = np.atleast_1d(np.asarray(t, dtype=np.float64)) / LINE_TIME_S
     if law == "normal_spline":
-        y, yd, ydd = (_line_spline()(u, order) / LINE_TIME_S**order for order in range(3))
+        y, yd, ydd = (
+            _line_spline(tuple(knots))(u, order) / LINE_TIME_S**order for order in range(3)
+        )
         return y, yd, ydd
     return (
         -1.0 + 2.0 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2),
@@ -246,15 +254,17 @@ def line_law(t: npt.ArrayLike, law: str = "normal_spline") -> tuple[Array, Array
     )
 
 
-@functools.lru_cache(maxsize=1)
-def _line_spline() -> BSpline:
+@functools.lru_cache(maxsize=8)
+def _line_spline(inner: tuple[float, ...]) -> BSpline:
     """From -1 to 1 over (0, 1), cubic, at rest and without acceleration at both ends."""
     at_rest = [(1, 0.0), (2, 0.0)]
-    knots = [0.0] * 4 + list(LINE_KNOTS) + [1.0] * 4
+    knots = [0.0] * 4 + list(inner) + [1.0] * 4
     return make_interp_spline([0.0, 1.0], [-1.0, 1.0], k=3, t=knots, bc_type=(at_rest, at_rest))
 
 
-def line_motion(t: npt.ArrayLike, law: str = "normal_spline") -> JointMotion:
+def line_motion(
+    t: npt.ArrayLike, law: str = "normal_spline", knots: tuple[float, float] = LINE_KNOTS
+) -> JointMotion:
     """Joint motion of the arm of Thomas and Tesar whose tip moves along a line without turning.
 
     The tip is at x = 1.33 m, z = 1.80 m and moves in y. In closed form: the wrist moves on a
@@ -264,11 +274,12 @@ def line_motion(t: npt.ArrayLike, law: str = "normal_spline") -> JointMotion:
     Args:
         t: Times, shape (N,), s, from 0 to `LINE_TIME_S`.
         law: One of `LINE_LAWS`.
+        knots: As of `line_law`.
 
     Returns:
         theta_1 to theta_6 and their derivatives, shape (N, 6), rad.
     """
-    y, yd, ydd = line_law(t, law)
+    y, yd, ydd = line_law(t, law, knots)
     x, h, arm = 1.33 - 0.41, 1.80 - 1.5, 1.02  # of the wrist from the shoulder; both arm lengths
     rho = np.hypot(x, y)  # horizontal distance of the wrist
     rho_d = y * yd / rho

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.errors import RobotError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.kinematics.forward_kinematics import frame_pose
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
@@ -69,6 +69,19 @@ def test_the_line_starts_and_ends_at_rest(law):
     y, yd, ydd = line_law([0.0, LINE_TIME_S], law)
     assert_allclose(y, [-1.0, 1.0], atol=1e-14)
     assert_allclose([yd, ydd], 0.0, atol=1e-13)
+
+
+def test_knots_of_the_normal_spline_may_be_others():
+    knots, t = (0.2, 0.7), np.linspace(0.0, LINE_TIME_S, 1001)
+    y, yd, ydd = line_law(t, knots=knots)
+    assert_allclose(y[[0, -1]], [-1.0, 1.0], atol=1e-14)
+    assert_allclose([yd[[0, -1]], ydd[[0, -1]]], 0.0, atol=1e-12)
+    assert_allclose(np.gradient(yd, t)[1:-1], ydd[1:-1], atol=0.04)  # jerk jumps by 150: 0.0375
+    jerk = np.diff(ydd)  # a cubic spline: the jerk is constant between knots
+    bends = t[1:-1][np.abs(np.diff(jerk)) > 1e-6]
+    assert_allclose(bends, knots, atol=1.1e-3)
+    with pytest.raises(ArgumentError, match=r"^knots are \(0\.7, 0\.2\); give two that increase"):
+        line_motion(t, knots=(0.7, 0.2))
 
 
 def test_the_normal_spline_has_an_acceleration_of_straight_lines():
