@@ -30,6 +30,7 @@ from robot_dynamics.nodes.ros.node_parameters import Described, describe
 from robot_dynamics.nodes.runtime.drive_parameters import (
     BandParameters,
     DriveGainParameters,
+    ElasticityParameters,
     FrictionParameters,
     RotorParameters,
 )
@@ -43,7 +44,11 @@ from robot_dynamics.nodes.viewer_node import ViewerParameters
 PAGE = Path(__file__).with_name("nodes.md")
 
 LOOPS = ("drive.<joint>", DriveGainParameters)
-DRIVES = (("friction.<joint>", FrictionParameters), ("rotor.<joint>", RotorParameters))
+DRIVES = (
+    ("friction.<joint>", FrictionParameters),
+    ("rotor.<joint>", RotorParameters),
+    ("elasticity.<joint>", ElasticityParameters),
+)
 MODEL = (("payload", PayloadParameters), *DRIVES)
 FOLLOWING = (*MODEL, ("friction_scale", FrictionScaleParameters))
 

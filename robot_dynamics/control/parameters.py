@@ -38,7 +38,7 @@ BOTH = (NODES, ROS2_CONTROL)
 
 LOWER, REFUSE = "lower", "refuse"
 
-PER_JOINT = ("drive", "gains", "limits", "friction", "rotor", "bands")
+PER_JOINT = ("drive", "gains", "limits", "friction", "rotor", "elasticity", "bands")
 """First words of the names of parameters that every joint has."""
 
 Value = bool | float | str | tuple[float, ...] | tuple[str, ...]
@@ -361,6 +361,10 @@ _TABLE = (
               0.0, LARGEST_LOAD, of_model=True),
     Parameter("rotor.ratio", "double", 1.0, "Turns of the motor per rad or m of the joint",
               "rad/rad or rad/m", -LARGEST_LOAD, LARGEST_LOAD),
+    Parameter("elasticity.stiffness", "double", 0.0, "Stiffness between motor and link",
+              "N m/rad or N/m", 0.0, LARGEST, "0 for a rigid joint", users=(NODES,)),
+    Parameter("elasticity.damping", "double", 0.0, "Damping between motor and link",
+              "N m s/rad or N s/m", 0.0, LARGEST_LOAD, users=(NODES,)),
 )
 # fmt: on
 

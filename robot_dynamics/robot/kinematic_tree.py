@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,19 @@ class Mimic:
     offset: float = 0.0
 
 
+@dataclass(frozen=True)
+class Spring:
+    """Elasticity of a joint between its motor and its link, as the joint feels it.
+
+    Args:
+        stiffness: N m/rad or N/m.
+        damping: Viscous damping across the spring, N m s/rad or N s/m.
+    """
+
+    stiffness: float
+    damping: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Joint(Value):
     """One joint, with the pose of its child link when its position is zero.
@@ -90,6 +103,7 @@ class Joint(Value):
         friction: Coulomb friction, N m or N.
         mimic: The joint that this one follows, if any.
         part_of: Name of the floating or planar joint that this one is a part of, or "".
+        spring: Elasticity between motor and link; by default the joint is rigid.
     """
 
     name: str
@@ -103,6 +117,7 @@ class Joint(Value):
     friction: float = 0.0
     mimic: Mimic | None = None
     part_of: str = ""
+    spring: Spring | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen(self.axis))
@@ -111,6 +126,18 @@ class Joint(Value):
     def moves(self) -> bool:
         """False for a fixed joint."""
         return self.type is not JointType.FIXED
+
+
+class JointElasticity(NamedTuple):
+    """Elasticity of n joints, in the order of `Robot.joint_names`, shape (n,) each.
+
+    Attributes:
+        stiffness: N m/rad or N/m; infinite where a joint is rigid.
+        damping: N m s/rad or N s/m.
+    """
+
+    stiffness: Array
+    damping: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,6 +490,18 @@ class KinematicTree(Value):
         damping = np.array([joint.damping for joint in self.moving_joints])
         coulomb = np.array([joint.friction for joint in self.moving_joints])
         return frozen((E**2).T @ damping), frozen(np.abs(E).T @ coulomb)
+
+    @cached_property
+    def joint_elasticity(self) -> JointElasticity:
+        """Stiffness and damping between the motors and the links of the independent joints."""
+        springs = [joint.spring or Spring(np.inf) for joint in self.independent_joints]
+        columns = ([getattr(x, name) for x in springs] for name in JointElasticity._fields)
+        return JointElasticity(*map(frozen, columns))
+
+    @property
+    def elastic_joints(self) -> tuple[int, ...]:
+        """Indices into q of the elastic joints."""
+        return tuple(np.flatnonzero(np.isfinite(self.joint_elasticity.stiffness)).tolist())
 
     @cached_property
     def coupling(self) -> Coupling:

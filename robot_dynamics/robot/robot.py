@@ -35,6 +35,14 @@ class Robot(KinematicTree):
         """Fix joints at positions (rad or m) by name, and their followers: `transforms.lock`."""
         return transforms.lock(self, positions)
 
+    def with_joint_elasticity(
+        self,
+        stiffness: Mapping[str, float] | npt.ArrayLike,
+        damping: Mapping[str, float] | npt.ArrayLike = 0.0,
+    ) -> Robot:
+        """Put springs between motors and links: `transforms.with_joint_elasticity`."""
+        return transforms.with_joint_elasticity(self, stiffness, damping)
+
     def with_payload(
         self,
         frame: str,

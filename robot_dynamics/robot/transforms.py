@@ -20,6 +20,7 @@ from robot_dynamics.robot.kinematic_tree import (
     JointType,
     KinematicTree,
     Link,
+    Spring,
     elementary_joints,
     joint_pose,
 )
@@ -219,7 +220,8 @@ def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
         else:
             return joint
         origin = joint_pose(joint, position)
-        return replace(joint, type=JointType.FIXED, origin=origin, limits=JointLimits(), mimic=None)
+        fixed = replace(joint, type=JointType.FIXED, origin=origin, limits=JointLimits())
+        return replace(fixed, mimic=None, spring=None)
 
     return replace(robot, joints=tuple(locked(joint) for joint in robot.joints))
 
@@ -250,6 +252,68 @@ def with_limits(
             limits = replace(joints[name].limits, **{quantity: float(limit)})
             joints[name] = replace(joints[name], limits=limits)
     return replace(robot, joints=tuple(joints.values()))
+
+
+def with_joint_elasticity(
+    robot: AnyRobot,
+    stiffness: Mapping[str, float] | npt.ArrayLike,
+    damping: Mapping[str, float] | npt.ArrayLike = 0.0,
+) -> AnyRobot:
+    """Put a spring and a damper between the motor and the link of joints: [Spong1987].
+
+        M(q) qdd + b(q, qd) = K (theta - q) + D (theta' - q') and
+        B theta'' + K (theta - q) + D (theta' - q') = tau
+
+    q are the positions of the links, theta those of the motors, seen at the joints. B is the
+    rotor inertia, which plants and models take beside the robot. The equations of motion of the
+    links do not change.
+
+    Args:
+        robot: Any robot.
+        stiffness: K by name of the joint, N m/rad or N/m; or one number for all independent
+            joints, or n in the order of `robot.joint_names`. Infinite for a rigid joint. Joints
+            that are not named stay as they are.
+        damping: D in the same form, N m s/rad or N s/m.
+
+    Raises:
+        UnknownNameError: If there is no such joint.
+        RobotError: If a stiffness is not positive, a damping is negative or not finite, or a joint
+            is fixed, floating, planar or follows another.
+    """
+    K, D = _by_joint(robot, "stiffness", stiffness), _by_joint(robot, "damping", damping)
+    joints = {joint.name: joint for joint in robot.joints}
+    for name, k in K.items():
+        joint, d = robot.joint(name), D.get(name, 0.0)
+        if not joint.moves or joint.type.free or joint.mimic is not None:
+            raise RobotError(
+                f"joint '{name}' has no motor of its own and cannot be elastic; give joints among "
+                + ", ".join(robot.joint_names)
+            )
+        if not k > 0.0:
+            raise RobotError(f"stiffness of joint '{name}' is {k:g}; give a positive number")
+        if not (np.isfinite(d) and d >= 0.0):
+            raise RobotError(f"damping of joint '{name}' is {d:g}; give zero or more")
+        joints[name] = replace(joint, spring=Spring(k, d) if np.isfinite(k) else None)
+    if isinstance(damping, Mapping) and D.keys() - K.keys():
+        name = min(D.keys() - K.keys())
+        raise RobotError(f"damping of joint '{name}' is given without its stiffness; give both")
+    return replace(robot, joints=tuple(joints.values()))
+
+
+def _by_joint(
+    robot: KinematicTree, what: str, values: Mapping[str, float] | npt.ArrayLike
+) -> dict[str, float]:
+    """Return values by the name of the joint, of those given."""
+    if isinstance(values, Mapping):
+        return {name: float(value) for name, value in values.items()}
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.shape not in ((), (1,), (robot.dof,)) or np.isnan(rows).any():
+        raise RobotError(
+            f"{what} has shape {rows.shape} for {robot.dof} joints; give one number, one per "
+            "joint, or numbers by the name of the joint"
+        )
+    rows = np.broadcast_to(rows, (robot.dof,))
+    return dict(zip(robot.joint_names, rows.tolist(), strict=True))
 
 
 def with_payload(

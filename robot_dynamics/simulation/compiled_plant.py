@@ -60,14 +60,17 @@ class CompiledPlant(Plant):
 
     def _compile(self, integrator: str) -> None:
         inertias, friction, n = self._inertias, self.friction, self.robot.dof
+        size, elastic = self.masses.size, self.masses.joints
         stribeck = bool(friction.stiction.any())
         uneven, remembers = friction.is_uneven, friction.remembers
         stages = PlantStages(inertias, stribeck=stribeck, uneven=uneven, remembers=remembers)
         generic = inertias.robot_with(np.ones(len(inertias)), np.ones(3))
         key = f"plant {robot_digest(generic)} {inertias.names} {integrator} {stribeck} {uneven}"
         key += " memory" if remembers else ""
+        key += f" {elastic}" if elastic else ""
         # The reported arrays come first, side by side, so that one copy takes them all
-        sizes = dict.fromkeys(REPORTED, n) | stages.sizes | {"wanted": n, "limit": n}
+        sizes = {"q": size, "qd": size, "tau": n, "cut": n}
+        sizes |= stages.sizes | {"wanted": n, "limit": n}
         seen = ("next_q", "next_qd", "tau", "cut")
 
         def steps() -> tuple[Step, ...]:
@@ -75,22 +78,22 @@ class CompiledPlant(Plant):
 
         loop = NativeLoop(sizes, steps, f"limited {key}")
         memory = loop.memory(1)
-        parameters = plant_parameters(inertias, friction, stops=self._stops, step=self.step_time)
+        parameters = plant_parameters(inertias, friction, stops=self._stops, step=self._h)
         parameters["limit"] = self.limit
-        parameters["rotor"] = np.zeros(n) if self._rotors is None else self._rotors.diagonal()
+        parameters["rotor"] = self.rotor_inertia
         for name in parameters.keys() & sizes.keys():
             loop.set(memory, name, parameters[name])
         arrays = ("q", "qd", "p", "alive", "next_q", "next_qd", *(("z",) if remembers else ()))
+        arrays += ("push",) if elastic else ()
         self._arrays = {name: loop.array(memory, name)[0] for name in arrays}
         self._wanted, self._alive = loop.array(memory, "wanted")[0], self._arrays["alive"]
-        self._reported = memory[0, : len(REPORTED) * n, 0].reshape(len(REPORTED), n)
+        self._reported = memory[0, : 2 * size + 2 * n, 0]
         self._step = loop.stepper(memory)
         self._place()
 
     def _place(self) -> None:
         """Copy the state of the robot to all members of the block."""
-        for name, values in (("q", self.q), ("qd", self.qd)):
-            self._arrays[name][:] = values[:, None]
+        self._arrays["q"][:], self._arrays["qd"][:] = self._x[:, None], self._v[:, None]
         self._arrays["p"][:], self._arrays["alive"][:] = 0.0, 1.0
         if self.friction.remembers:
             self._arrays["z"][:] = 0.0
@@ -103,23 +106,40 @@ class CompiledPlant(Plant):
         if self._arrays:
             self._place()
 
-    def step(self, tau: Array) -> None:
+    def _put(self, x: Array, v: Array) -> None:
+        super()._put(x, v)
+        if self._arrays:
+            self._arrays["q"][:], self._arrays["qd"][:] = x[:, None], v[:, None]
+
+    def step(self, tau: Array, push: Array | None = None) -> None:
         """See `Plant.step`."""
+        if push is not None:
+            tau = self._pushed_by(tau, push)
+            if self._is_elastic.any():
+                self._arrays["push"][:] = self._push[:, None]
         usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self.q.shape
         # One product instead of a test per number: any NaN or infinity spoils it
         if not (usual and math.isfinite(tau.dot(tau))):
             tau = vector("tau", tau, self.robot.dof)
         self._wanted[:] = tau[:, None]
-        self._step()
+        for _ in range(self._parts):
+            self._step()
         reported = self._reported.copy()
-        q, qd, self.tau, self.saturated = reported
         if not self._alive.item(0):
             next_q, next_qd = self._arrays["next_q"], self._arrays["next_qd"]
             size = np.maximum(abs(next_q), abs(next_qd))[:, 0]
             worst = np.argmax(np.where(np.isnan(size), np.inf, size))
             raise self._diverged(np.where(np.arange(len(size)) == worst, np.nan, 0.0))
-        self._qd_before, self.q, self.qd = self.qd, q, qd
-        self.rows = reported[:3]
+        self._qd_before = self.qd
+        n, size = len(tau), self.masses.size
+        if size > n:
+            self.tau, self.saturated = reported[2 * size :].reshape(2, n)
+            super()._put(*reported[: 2 * size].reshape(2, size))
+        else:
+            rows = reported.reshape(len(REPORTED), n)
+            self._x, self._v, self.tau, self.saturated = rows
+            self.q, self.qd, self.motor_q, self.motor_qd = self._x, self._v, self._x, self._v
+            self.rows = rows[:3]
         self.time += self.step_time
 
 

@@ -24,6 +24,7 @@ from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.runtime.drive_parameters import (
     BandParameters,
     DriveGainParameters,
+    ElasticityParameters,
     FrictionParameters,
     RotorParameters,
 )
@@ -76,6 +77,7 @@ def test_the_nodes_have_every_parameter_of_the_table_as_its_type():
         "bands.": (BandParameters,),
         "friction.": (FrictionParameters,),
         "rotor.": (RotorParameters,),
+        "elasticity.": (ElasticityParameters,),
         "payload.": (PayloadParameters,),
         "task.": (TaskParameters,),
     }

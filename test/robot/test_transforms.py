@@ -20,6 +20,7 @@ from robot_dynamics.robot.kinematic_tree import (
     JointType,
     Link,
     Mimic,
+    Spring,
     joint_pose,
 )
 from robot_dynamics.robot.robot import Robot
@@ -421,3 +422,36 @@ def test_a_limit_above_that_of_the_urdf_is_refused(limit):
         f"velocity limit of joint 'joint_1' is {limit:g}, not within 0 to the {known:g} of its "
         "URDF; give a lower one, or change the URDF"
     )
+
+
+def test_joint_elasticity_is_of_the_named_joints():
+    robot = read_urdf(find_robot("planar_2r"))
+    soft = robot.with_joint_elasticity({"joint_2": 5e3}, {"joint_2": 7.0})
+    assert soft.joint_elasticity.stiffness.tolist() == [np.inf, 5e3]
+    assert soft.joint_elasticity.damping.tolist() == [0.0, 7.0]
+    assert soft.elastic_joints == (1,)
+    assert soft.with_joint_elasticity({"joint_2": np.inf}) == robot
+    assert soft.with_locked({"joint_2": 0.3}).elastic_joints == ()
+    every = robot.with_joint_elasticity([1e3, 2e3], 4.0).independent_joints
+    assert [joint.spring for joint in every] == [Spring(1e3, 4.0), Spring(2e3, 4.0)]
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "message"),
+    [
+        ({"joint_1": 0.0}, 0.0, "stiffness of joint 'joint_1' is 0; give a positive number"),
+        ({"joint_1": 1.0}, {"joint_1": -1.0}, "damping of joint 'joint_1' is -1; give zero or"),
+        ({"joint_1": 1.0}, {"joint_2": 1.0}, "damping of joint 'joint_2' is given without its"),
+        ([1.0, 2.0, 3.0], 0.0, r"stiffness has shape \(3,\) for 2 joints; give one number"),
+        ({"elbow": 1.0}, 0.0, "no joint 'elbow' in robot"),
+    ],
+)
+def test_wrong_elasticity_is_refused(stiffness, damping, message):
+    robot = read_urdf(find_robot("planar_2r"))
+    with pytest.raises(RobotError, match=message):
+        robot.with_joint_elasticity(stiffness, damping)
+
+
+def test_a_joint_without_its_own_motor_is_not_elastic():
+    with pytest.raises(RobotError, match="has no motor of its own and cannot be elastic"):
+        pole().with_floating_base().with_joint_elasticity({"floating_base": 1.0})

@@ -1,4 +1,4 @@
-"""Parameter files of nodes with identified friction and rotor inertia, which a URDF cannot hold."""
+"""Parameter files of nodes with what a URDF cannot hold: friction, rotors and elasticity."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.user_files import number, read_yaml, write_whole
 from robot_dynamics.identification.effort_bands import EffortBands, Levels, threshold_bands
 from robot_dynamics.identification.regimes import REGIMES
+from robot_dynamics.robot.kinematic_tree import JointElasticity
 from robot_dynamics.robot.robot import Robot
 
 CONTROLLER = "/**/controller_node"
@@ -34,17 +35,24 @@ HEADER = """\
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """Friction and rotor inertia of all joints.
+    """Friction, rotor inertia and elasticity of all joints.
 
     Args:
         friction: Friction of n joints.
         rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg.
         bands: 95 % bands of the efforts, if they are known.
+        elasticity: Stiffness and damping of the joints; by default they are rigid.
     """
 
     friction: Friction
     rotor_inertia: Array
     bands: EffortBands | None = None
+    elasticity: JointElasticity | None = None
+
+    def robot(self, robot: Robot) -> Robot:
+        """Return a robot with this elasticity."""
+        springs = self.elasticity
+        return robot if springs is None else robot.with_joint_elasticity(*springs)
 
 
 def write_parameters(
@@ -55,7 +63,7 @@ def write_parameters(
     Args:
         path: The file.
         robot: The robot.
-        drives: Friction and rotor inertia.
+        drives: Friction, rotor inertia and elasticity.
         deviation: Standard deviation of the efforts that the model does not explain, shape (n,),
             N m or N, for the thresholds of external efforts; by default they are not written.
     """
@@ -71,6 +79,13 @@ def write_parameters(
         "/**": {"friction": friction, "rotor": rotors},
         CONTROLLER: {},
     }
+    if drives.elasticity is not None:
+        rows = zip(robot.joint_names, *drives.elasticity, strict=True)
+        content["/**"]["elasticity"] = {
+            joint: {"stiffness": float(stiffness), "damping": float(damping)}
+            for joint, stiffness, damping in rows
+            if np.isfinite(stiffness)
+        }
     if deviation is not None:
         thresholds = identified_thresholds(robot, deviation).tolist()
         limits = {
@@ -97,19 +112,20 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
     content = read_yaml(path, RecordingError, "friction and rotor under /** and ros__parameters")
     try:
         parameters = content["/**"]["ros__parameters"]
-        given, rotors = (_by_joint(parameters.get(key)) for key in ("friction", "rotor"))
+        keys = ("friction", "rotor", "elasticity")
+        given, rotors, springs = (_by_joint(parameters.get(key)) for key in keys)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise RecordingError(
             f"{path}: is no parameter file of identified drives; give the one that "
             "`robot-dynamics identify` has exported"
         ) from None
-    for name in (*given, *rotors):
+    for name in (*given, *rotors, *springs):
         if name not in robot.joint_names:
             raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
     of_urdf = Friction.of(robot)
     n = robot.dof
     columns = {term: np.broadcast_to(getattr(of_urdf, term), (n,)).copy() for term in TERMS}
-    rotor = np.zeros(n)
+    rotor, elasticity = np.zeros(n), JointElasticity(np.full(n, np.inf), np.zeros(n))
     for j, joint in enumerate(robot.joint_names):
         own, motor = given.get(joint, {}), rotors.get(joint, {})
         for term in TERMS:
@@ -120,9 +136,15 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
             for key, default in (("inertia", 0.0), ("ratio", 1.0))
         )
         rotor[j] = inertia * ratio * ratio
+        for name, row in elasticity._asdict().items():
+            value = springs.get(joint, {}).get(name, 0.0)
+            where = f"{path}: elasticity.{joint}.{name}"
+            row[j] = number(where, value, RecordingError)
+    elasticity.stiffness[elasticity.stiffness == 0.0] = np.inf
     if not np.isfinite([*columns.values(), rotor]).all():
         raise RecordingError(f"{path}: holds a number that is not finite; give finite numbers")
-    return Drives(Friction(**columns), rotor, _read_bands(path, content, robot))
+    soft = elasticity if np.isfinite(elasticity.stiffness).any() else None
+    return Drives(Friction(**columns), rotor, _read_bands(path, content, robot), soft)
 
 
 def _thresholds(robot: Robot, bands: EffortBands) -> dict[str, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""Parameters of the drives: actuators, friction, rotors, bands, as `identify` exports them."""
+"""Parameters of the drives: actuators, friction, rotors, springs, bands, as `identify` exports."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.kinematic_tree import JointElasticity
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
 
 
@@ -121,6 +122,14 @@ class RotorParameters:
 
 
 @dataclass(frozen=True)
+class ElasticityParameters:
+    """Parameters of the spring between motor and link of one joint."""
+
+    stiffness: float = listed("elasticity.stiffness")
+    damping: float = listed("elasticity.damping")
+
+
+@dataclass(frozen=True)
 class FrictionParameters:
     """Parameters of the friction of one joint, which replace those of the URDF."""
 
@@ -153,7 +162,7 @@ class DriveParameters:
     Args:
         node: Node to declare them on.
         friction_changed: Called after a change of friction.
-        rotors_changed: Called after a change of rotors.
+        rotors_changed: Called after a change of rotors or of elasticity.
     """
 
     def __init__(
@@ -166,6 +175,12 @@ class DriveParameters:
         joints = node.robot.joint_names
         self._rotors = [
             node.group(RotorParameters, f"rotor.{name}", changed=lambda _: rotors_changed())
+            for name in joints
+        ]
+        self._springs = [
+            node.group(
+                ElasticityParameters, f"elasticity.{name}", changed=lambda _: rotors_changed()
+            )
             for name in joints
         ]
         self._frictions = [
@@ -182,6 +197,15 @@ class DriveParameters:
     def rotor_inertia(self) -> Array:
         """Rotor inertia reflected to the joints, shape (n,), kg m^2 or kg."""
         return np.array([r.value.inertia * r.value.ratio**2 for r in self._rotors])
+
+    @property
+    def elasticity(self) -> JointElasticity:
+        """Stiffness and damping between motors and links; infinite where a joint is rigid."""
+        springs = [declared.value for declared in self._springs]
+        return JointElasticity(
+            np.array([spring.stiffness or np.inf for spring in springs]),
+            np.array([spring.damping for spring in springs]),
+        )
 
     def friction(self, robot: Robot) -> Friction:
         """Return the friction of the parameters, with that of the robot where they are defaults."""

@@ -56,7 +56,7 @@ def build_plant(
 
     Args:
         parameters: Parameters of the node.
-        robot: The robot of the URDF.
+        robot: The robot of the URDF, with the elasticity of its joints.
         q: Positions of its joints, shape (n,), rad or m.
         step: Time step of the integration, s.
         friction: Friction; by default that of the robot.

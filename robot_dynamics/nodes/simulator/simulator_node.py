@@ -126,6 +126,10 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._frame_id = parameters.frame_id or tool_frame(robot)
         self._tool = ToolLoad(robot, tool_frame(robot))
         self._pushed = np.zeros(robot.dof)
+        elastic = bool(self.plant.masses.joints)
+        self._motor_states = (
+            self.create_loop_publisher(JointState, "motor_states", OUTPUT_QOS) if elastic else None
+        )
         self.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
         # In lockstep every command is a cycle, and a lost one would stop everything
         qos = LOCKSTEP_QOS if parameters.lockstep else COMMAND_QOS
@@ -244,7 +248,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         try:
             for _ in range(steps):
                 plant = self.plant
-                plant.step(self._commands.effort(plant.q, plant.qd) + self._pushed)
+                measured = plant.measured(self.parameters.encoders)
+                plant.step(self._commands.effort(*measured), self._pushed)
         except SimulationError as error:
             self._diverged += 1
             self.get_logger().error(f"{error}; back at the start")
@@ -293,8 +298,13 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             base = self.plant.base(self.plant.time).numbers(self.plant.robot)
             self._imu.publish(imu_msg(base, self.robot.root, time_msg(self._time.ns)))
         rows, stamp = self.plant.rows, self._time.ns
-        if self._pushed.any():  # the joints measure what the drives give
-            rows = rows - np.outer((0.0, 0.0, 1.0), self._pushed)
+        if self._pushed.any() and not self.plant.masses.joints:
+            rows = rows - np.outer((0.0, 0.0, 1.0), self._pushed)  # they measure what drives give
+        if self._motor_states is not None:
+            motors = np.array((*self.plant.measured("motor"), self.plant.tau))
+            names = self.robot.joint_names
+            self._last_motors = JointValues(names, stamp, motors, (), self._frame_id)
+            rows = np.array((*self.plant.measured(self.parameters.encoders), self.plant.tau))
         if not self._sensor.exact:
             q, qd, tau = rows
             reading = self._sensor.read(Reading(q, qd, tau, stamp))
@@ -313,6 +323,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._publish_clock()  # first: no state may be from the future
             self._published_at = monotonic()
         self._states.publish(state)
+        if self._motor_states is not None:
+            self._motor_states.publish(self._last_motors)
         self._last_state = state
 
     def _publish_clock(self) -> None:
@@ -404,7 +416,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Apply changes of services and parameters."""
         if self._next_plant is not None:
             new, self._next_plant = self._next_plant, None
-            new.reset(self.plant.q, self.plant.qd, time=self.plant.time)
+            new.take_over(self.plant)
             self.plant = new
         if self._next_sensor is not None:
             self._sensor, self._next_sensor = self._next_sensor, None
@@ -428,6 +440,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _build_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
         drives = self._drives
         friction, rotors = drives.friction(robot), drives.rotor_inertia
+        springs = drives.elasticity
+        if np.isfinite(springs.stiffness).any():
+            robot = robot.with_joint_elasticity(*springs)
         return build_plant(
             parameters, robot, self._start, self._time.step, friction=friction, rotor_inertia=rotors
         )

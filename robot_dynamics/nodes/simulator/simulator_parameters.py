@@ -11,6 +11,7 @@ from robot_dynamics.nodes.ros.node_parameters import listed, parameter
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.simulation import Imperfections
+from robot_dynamics.simulation.plant import ENCODERS
 
 HOLD, ZERO_EFFORT = "hold", "zero_effort"
 
@@ -100,6 +101,13 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         0.0, "Largest relative error of the mass of each link, drawn at random", low=0.0, high=0.99
     )
     mass_seed: int = parameter(0, "Seed of the mass errors", low=0, high=2**31 - 1)
+    encoders: str = parameter(
+        "link",
+        "Side of elastic joints that joint_states has; with both, the positions of the links and "
+        "the velocities of the motors. The topic motor_states always has that of the motors",
+        one_of=ENCODERS,
+        read_only=True,
+    )
     joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
     gravity: tuple[float, ...] = listed("gravity")
 

@@ -19,6 +19,7 @@ from robot_dynamics.control.friction import ELEMENTS, Friction, held, slipped_al
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.simd.hand import HAND_STATISTICS, hand_table, in_units
 from robot_dynamics.simulation.simd.law_stages import LAW, LawStages, LoopStructure
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
@@ -197,9 +198,17 @@ def plant_parameters(
         "lower": robot.limits.lower if stops else -unbounded,
         "upper": robot.limits.upper if stops else unbounded,
         "every": np.ones(1),
+        **_springs(robot),
         **({"load": friction.load, "offset": friction.offset} if friction.is_uneven else {}),
         **(_memory(friction, n) if friction.remembers else {}),
     }
+
+
+def _springs(robot: Robot) -> Parameters:
+    elastic, springs = list(robot.elastic_joints), robot.joint_elasticity
+    if not elastic:
+        return {}
+    return {"stiffness": springs.stiffness[elastic], "spring_damping": springs.damping[elastic]}
 
 
 def _memory(friction: Friction, n: int) -> Parameters:

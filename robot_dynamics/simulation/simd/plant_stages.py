@@ -16,12 +16,14 @@ from robot_dynamics.algorithms import composite_body
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
 from robot_dynamics.control.friction import ELEMENTS, slipped
+from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 from robot_dynamics.simulation.plant import ROUNDS as MEMORY_ROUNDS
 from robot_dynamics.simulation.plant import SLOWEST
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
+from robot_dynamics.simulation.two_masses import IMPLICIT, TwoMasses
 
 FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
 """Cases of a joint: it slides forward or backward, rests at a stop, or sticks."""
@@ -67,13 +69,17 @@ class PlantStages:
         self._velocity_terms = velocity_terms
         self._stribeck, self._uneven = stribeck, uneven
         self.n = inertias.arm.dof
-        self._parents = composite_body.elimination_parents(inertias.arm)
+        self._masses = masses = TwoMasses.of(inertias.robot)
+        of_links = composite_body.elimination_parents(inertias.arm)
+        self._parents = (*of_links, *masses.joints)
         pairs = []
         for k in range(self.n):
             i = k
             while i >= 0:
                 pairs.append((i, k))
                 i = self._parents[i]
+        for k, joint in enumerate(masses.joints, self.n):
+            pairs += [(k, k), (joint, k)]
         self._pairs = pairs
 
     @property
@@ -83,17 +89,22 @@ class PlantStages:
     @property
     def sizes(self) -> dict[str, int]:
         """Arrays of the plant and their numbers of entries."""
-        n = self.n
+        n, size = self.n, self._masses.size
         parameters = {"body": len(self.inertias), "gravity": 3, "h": 1}
         of_joints = (
-            *("viscous", "coulomb", "stiction", "stribeck", "lower", "upper", "rotor"),
+            *("viscous", "coulomb", "stiction", "stribeck", "lower", "upper", "rotor", "tau"),
             *(("load", "offset") if self._uneven else ()),
-            *("q", "qd", "tau", "c", "dry", "low", "high", "cases", "guess", "v", "p", "acting"),
+        )
+        of_masses = (
+            *("q", "qd", "c", "dry", "low", "high", "cases", "guess", "v", "p", "acting"),
             *("q2", "v2", "q3", "v3", "q4", "v4", "a1", "a2", "a3", "next_q", "next_qd"),
         )
         return {
             **parameters,
             **dict.fromkeys(of_joints, n),
+            **dict.fromkeys(of_masses, size),
+            **dict.fromkeys(self._of_springs, size - n),
+            **dict.fromkeys(self._pushes, n),
             "A": len(self._pairs),
             "unsettled": 1,
             "alive": 1,
@@ -102,10 +113,11 @@ class PlantStages:
 
     @property
     def _of_memory(self) -> dict[str, int]:
-        n = self.n
-        of_joints = dict.fromkeys(("memory", "share", "momentum", "spring"), n)
+        n, size = self.n, self._masses.size
+        of_joints = dict.fromkeys(("memory", "share"), n)
+        of_masses = dict.fromkeys(("momentum", "spring"), size)
         of_elements = dict.fromkeys(("slip", "elastic", "z", "slope"), ELEMENTS * n)
-        return {**of_joints, **of_elements, "rigid": len(self._pairs)}
+        return {**of_joints, **of_masses, **of_elements, "rigid": len(self._pairs)}
 
     def steps(self, integrator: str) -> tuple[Item, ...]:
         """One step of the plant under the efforts `tau`."""
@@ -128,6 +140,32 @@ class PlantStages:
 
     # -- equations of motion ---------------------------------------------------------------------
 
+    @property
+    def _of_springs(self) -> tuple[str, ...]:
+        return ("stiffness", "spring_damping") if self._masses.joints else ()
+
+    @property
+    def _pushes(self) -> tuple[str, ...]:
+        return ("push",) if self._masses.joints else ()
+
+    def _inertia(self, x: dict[str, Array], M: Array, more: Any = 0.0) -> Array:
+        """Return the inertia of links and motors, shape (N, N), from the mass matrix (n, n).
+
+        `more` is added to that of the rotors, shape (n,).
+        """
+        masses, n = self._masses, self.n
+        if masses.joints:
+            links, M = M, np.zeros((masses.size, masses.size), dtype=object)
+            M[:n, :n] = links
+        return M + np.diag(masses.at_drives(x["rotor"] + more))
+
+    def _pull(self, x: dict[str, Array], q: str, v: str) -> Any:
+        """Return the efforts of the springs at links and motors; zero without."""
+        if not self._masses.joints:
+            return 0.0
+        way, rate = self._masses.extensions(x[q]), self._masses.extensions(x[v])
+        return self._masses.pull(x["stiffness"] * way + x["spring_damping"] * rate)
+
     def _motion(
         self, x: dict[str, Array], q: str, qd: str, qdd: Array, halves: int = 0
     ) -> tuple[Array, Array]:
@@ -136,10 +174,11 @@ class PlantStages:
         The base is where it is so many halves of a step after the beginning of the step.
         """
         of_robot = x["body"], x["gravity"]
-        M = self.inertias.mass_matrix(*of_robot, x[q])
-        rates = x[qd] if self._velocity_terms else np.zeros(self.n)
+        q_links = x[q][: self.n]
+        M = self.inertias.mass_matrix(*of_robot, q_links)
+        rates = x[qd][: self.n] if self._velocity_terms else np.zeros(self.n)
         base = base_row(x["reference"], halves) if self.inertias.base_moves else None
-        return M, self.inertias.efforts(*of_robot, (x[q], rates, qdd), base)
+        return M, self.inertias.efforts(*of_robot, (q_links, rates, qdd), base)
 
     @property
     def _base(self) -> tuple[str, ...]:
@@ -147,24 +186,38 @@ class PlantStages:
 
     def _equations(self) -> Stage:
         """Set up A v = c + p of `resolve`."""
+        masses, n = self._masses, self.n
 
         def function(**x: Array) -> dict[str, Any]:
             h = x["h"][0]
             # c = M qd + h (tau - b), and h b - M qd is h times the effort of the acceleration
             # -qd / h: cheaper than a product with the matrix
-            M, tau = self._motion(x, "q", "qd", -x["qd"] / h)
+            M, tau = self._motion(x, "q", "qd", -x["qd"][:n] / h)
             drive = x["tau"] - x["offset"] if self._uneven else x["tau"]
-            c = x["rotor"] * x["qd"] + h * (drive - tau)
-            A = M + np.diag(x["rotor"] + h * x["viscous"])
+            tau = tau - x["push"] if self._pushes else tau
+            push = masses.at_drives(drive) - masses.at_links(tau)
+            c = masses.at_drives(x["rotor"]) * x["qd"] + h * push
+            A = self._inertia(x, M, h * x["viscous"])
+            if masses.joints:
+                spring, held = self._implicit_springs(x)
+                A, c = A + spring, c + held
             A = np.array([A[pair] for pair in self._pairs])
             if self._remembers:
                 return {"rigid": A, "momentum": c, "v": 1.0 * x["qd"]}
             return {"A": A, "c": c}
 
         reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
-        reads += self._base
+        reads += (*self._base, *self._of_springs, *self._pushes)
         writes = ("rigid", "momentum", "v") if self._remembers else ("A", "c")
         return Stage("equations", function, reads, writes)
+
+    def _implicit_springs(self, x: dict[str, Array]) -> tuple[Array, Array]:
+        """Return what springs add to A and c; see `two_masses.IMPLICIT`."""
+        masses, h = self._masses, x["h"][0]
+        soft, damping = IMPLICIT * h * h * x["stiffness"], h * x["spring_damping"]
+        way, rate = masses.extensions(x["q"]), masses.extensions(x["qd"])
+        held = masses.pull(h * x["stiffness"] * way - soft * rate)
+        return masses.coupling(soft + damping), held
 
     def _glide(self) -> Stage:
         """Compute the velocities without dry friction and stops."""
@@ -181,27 +234,28 @@ class PlantStages:
     # -- friction and stops ----------------------------------------------------------------------
 
     def _matrix(self, A: Array) -> Array:
-        full: Any = np.zeros((self.n, self.n), dtype=object)
+        full: Any = np.zeros((self._masses.size, self._masses.size), dtype=object)
         for (i, k), entry in zip(self._pairs, A, strict=True):
             full[i, k] = full[k, i] = entry
         return np.array(full)
 
     def _dry(self) -> Stage:
         """Compute the largest impulses of dry friction."""
+        drives, at_drives = self._masses.drives, self._masses.at_drives
 
         def function(**x: Array) -> dict[str, Any]:
             h, dry = x["h"][0], x["coulomb"]
             if self._stribeck:
-                dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
+                dry = dry + x["stiction"] * np.exp(-((x["qd"][drives] / x["stribeck"]) ** 2))
             if self._uneven:  # effort borne by the links in the last step
                 borne = x["tau"] - x["offset"]
                 if not self._remembers:
-                    borne = borne + x["p"] / h - x["viscous"] * x["qd"]
+                    borne = borne + x["p"][drives] / h - x["viscous"] * x["qd"][drives]
                 dry = dry + x["load"] * abs(borne)
             if self._remembers:
                 share = dry * x["memory"] / ELEMENTS
-                return {"dry": h * dry * (1.0 - x["memory"]), "share": share}
-            return {"dry": h * dry}
+                return {"dry": at_drives(h * dry * (1.0 - x["memory"])), "share": share}
+            return {"dry": at_drives(h * dry)}
 
         at_rest = ("stiction", "stribeck", "qd") if self._stribeck else ()
         uneven = ("load", "offset", "tau") if self._uneven else ()
@@ -218,12 +272,12 @@ class PlantStages:
             h, v, z, slip, elastic, share = self._elements(x)
             way = h * np.array([select(abs(one), SLOWEST, SLOWEST, one) for one in v]) / slip
             slope = (slipped(z, way, elastic) - z) / way
-            stiffness = h * h * sum(share * slope / slip)
+            stiffness = self._masses.at_drives(h * h * sum(share * slope / slip))
             soft = [
                 entry + stiffness[i] if i == k else entry
                 for (i, k), entry in zip(self._pairs, x["rigid"], strict=True)
             ]
-            c = x["momentum"] - h * share * sum(z)
+            c = x["momentum"] - self._masses.at_drives(h * share * sum(z))
             return {"A": np.array(soft), "c": c, "slope": slope.ravel()}
 
         reads = ("h", "v", "z", "slip", "elastic", "share", "rigid", "momentum")
@@ -235,23 +289,25 @@ class PlantStages:
         def function(**x: Array) -> dict[str, Any]:
             h, v, z, slip, _, share = self._elements(x)
             slope = x["slope"].reshape(z.shape)
-            return {"spring": share * sum(z + slope * (h * v / slip))}
+            spring = share * sum(z + slope * (h * v / slip))
+            return {"spring": self._masses.at_drives(spring)}
 
         reads = ("h", "v", "z", "slip", "elastic", "share", "slope")
         return Stage("spring_effort", function, reads, ("spring",))
 
     def _elements(self, x: dict[str, Array]) -> tuple[Any, ...]:
         z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in ("z", "slip", "elastic"))
-        return x["h"][0], x["v"], z, slip, elastic, x["share"]
+        return x["h"][0], x["v"][self._masses.drives], z, slip, elastic, x["share"]
 
     def _stops(self) -> Stage:
         """Compute the velocities that the stops allow; see `Passive`."""
 
         def function(**x: Array) -> dict[str, Any]:
             h = x["h"][0]
-            low = [minimum(v, 0.0) for v in (x["lower"] - x["q"]) / h]
-            high = [maximum(v, 0.0) for v in (x["upper"] - x["q"]) / h]
-            return {"low": np.array(low), "high": np.array(high)}
+            q, at_links = x["q"][: self.n], self._masses.at_links
+            low = np.array([minimum(v, 0.0) for v in (x["lower"] - q) / h])
+            high = np.array([maximum(v, 0.0) for v in (x["upper"] - q) / h])
+            return {"low": at_links(low, -LARGEST), "high": at_links(high, LARGEST)}
 
         return Stage("stops", function, ("lower", "upper", "q", "h"), ("low", "high"))
 
@@ -259,7 +315,7 @@ class PlantStages:
         """Solve for the cases of the last step, and test whether the solution keeps them."""
 
         def function(**x: Array) -> dict[str, Any]:
-            A, unknown = self._matrix(x["A"]), np.full(self.n, UNKNOWN)
+            A, unknown = self._matrix(x["A"]), np.full(self._masses.size, UNKNOWN)
             cases, _ = self._cases(A, {**x, "v": x[guess], "cases": unknown})
             v, p = self._solved(A, {**x, "cases": cases})
             found, changes = self._cases(A, {**x, "v": v, "p": p, "cases": cases})
@@ -272,7 +328,7 @@ class PlantStages:
     def _cases(self, A: Array, x: dict[str, Array]) -> tuple[Array, Any]:
         """Return the cases of velocities and impulses, and by how much they changed."""
         found, changes = [], 0.0
-        for i in range(self.n):
+        for i in range(self._masses.size):
             rho, dry, before = A[i, i], x["dry"][i], x["cases"][i]
             w = rho * x["v"][i] - x["p"][i]
             ahead = select(dry + rho * x["high"][i], w, AT_UPPER, FORWARD)
@@ -338,14 +394,14 @@ class PlantStages:
             rows = list(zip(x["guess"], x["low"], x["high"], strict=True))
             new = [clip(v, low, high) for v, low, high in rows]
             for _ in range(SWEEPS):
-                for i in range(self.n):
-                    rest = c[i] - sum((A[i, j] * new[j] for j in range(self.n) if j != i), 0.0)
+                for i in range(len(new)):
+                    rest = c[i] - sum((A[i, j] * new[j] for j in range(len(new)) if j != i), 0.0)
                     sliding = maximum(abs(rest) - x["dry"][i], 0.0) / A[i, i]
                     sliding = select(0.0, rest, sliding, -sliding)
                     new[i] = clip(sliding, x["low"][i], x["high"][i])
             p = A @ np.array(new) - c
             # This guess has not been solved yet, so its cases are unknown
-            better = {"guess": new, "v": new, "p": p, "cases": np.full(self.n, UNKNOWN)}
+            better = {"guess": new, "v": new, "p": p, "cases": np.full(len(new), UNKNOWN)}
             return {name: where(x["unsettled"][0], rows, x[name]) for name, rows in better.items()}
 
         reads = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
@@ -360,30 +416,36 @@ class PlantStages:
         return Stage("euler", function, ("q", "v", "h"), ("next_q", "next_qd"))
 
     def _runge_kutta(self) -> tuple[Stage, ...]:
-        passive = self._passive
+        passive, masses = self._passive, self._masses
 
         def acting(**x: Array) -> dict[str, Any]:
             push = x["p"] / x["h"][0] if passive else 0.0
-            acting = x["tau"] + push - x["viscous"] * x["v"]
+            viscous = masses.at_drives(x["viscous"])
+            acting = masses.at_drives(x["tau"]) + push - viscous * x["v"]
             if self._remembers:
                 acting = acting - x["spring"]
-            return {"acting": acting - x["offset"] if self._uneven else acting}
+            if self._uneven:
+                acting = acting - masses.at_drives(x["offset"])
+            return {"acting": acting}
+
+        def acceleration(x: dict[str, Array], q: str, v: str, halves: int) -> Array:
+            M, b = self._motion(x, q, v, np.zeros(self.n), halves)
+            b = b - x["push"] if self._pushes else b
+            push = x["acting"] - masses.at_links(b) + self._pull(x, q, v)
+            return self._solution(self._inertia(x, M), push)
 
         def quarter(i: int, q: str, v: str, share: float) -> Stage:
             def function(**x: Array) -> dict[str, Any]:
-                M, b = self._motion(x, q, v, np.zeros(self.n), int(i > 1))
-                a = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
+                a = acceleration(x, q, v, int(i > 1))
                 h = share * x["h"][0]
                 ends = {f"q{i + 1}": x["q"] + h * x[v], f"v{i + 1}": x["qd"] + h * a}
                 return {f"a{i}": a, **ends}
 
-            numbers = ("q", "qd", "body", "gravity", "rotor", "acting", "h", *self._base)
-            reads = dict.fromkeys((q, v, *numbers))
+            reads = dict.fromkeys((q, v, "q", "qd", *parameters))
             return Stage(f"quarter{i}", function, tuple(reads), (f"a{i}", f"q{i + 1}", f"v{i + 1}"))
 
         def last(**x: Array) -> dict[str, Any]:
-            M, b = self._motion(x, "q4", "v4", np.zeros(self.n), 2)
-            a4 = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
+            a4 = acceleration(x, "q4", "v4", 2)
             h = x["h"][0]
             q = x["q"] + h / 6.0 * (x["qd"] + 2.0 * (x["v2"] + x["v3"]) + x["v4"])
             qd = x["qd"] + h / 6.0 * (x["a1"] + 2.0 * (x["a2"] + x["a3"]) + a4)
@@ -395,7 +457,8 @@ class PlantStages:
 
         state = ("q", "qd", "v2", "v3", "q4", "v4", "a1", "a2", "a3")
         held = ("v", "cases") if passive else ()
-        parameters = ("body", "gravity", "rotor", "acting", "h", *self._base)
+        springs = (*self._of_springs, *self._pushes)
+        parameters = ("body", "gravity", "rotor", "acting", "h", *self._base, *springs)
         spring = ("spring",) if self._remembers else ()
         reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()), *spring)
         return (
@@ -416,11 +479,12 @@ class PlantStages:
             size = x["next_q"] @ x["next_q"] + x["next_qd"] @ x["next_qd"]
             alive = select(size, DIVERGED**2, x["alive"][0], 0.0)
             new = {"q": x["next_q"], "qd": x["next_qd"], "p": x.get("p")}
-            old = {"q": x["q"], "qd": np.zeros(self.n), "p": np.zeros(self.n)}
+            still = np.zeros(self._masses.size)
+            old = {"q": x["q"], "qd": still, "p": still}
             present = {name: where(alive, new[name], old[name]) for name in kept}
             if self._remembers:
                 z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in memory)
-                way = (present["q"] - x["q"]) / slip
+                way = (present["q"] - x["q"])[self._masses.drives] / slip
                 present["z"] = slipped(z, way, elastic).ravel()
             return {**present, "alive": np.array([alive])}
 

@@ -54,3 +54,13 @@ def test_friction_with_memory_is_read_as_it_was_written_and_older_files_have_non
     older = read_parameters(path, robot).friction
     assert not older.remembers
     np.testing.assert_array_equal(older.coulomb, friction.coulomb)
+
+
+def test_elasticity_is_read_as_it_was_written_for_the_joints_that_have_it(tmp_path):
+    robot, path = read_urdf(find_robot("planar_2r")), tmp_path / "drives.yaml"
+    soft = robot.with_joint_elasticity({"joint_2": 8e3}, {"joint_2": 4.0})
+    drives = Drives(Friction.none(2), np.array([0.1, 0.2]), elasticity=soft.joint_elasticity)
+    write_parameters(path, robot, drives)
+    assert read_parameters(path, robot).robot(robot) == soft
+    write_parameters(path, robot, Drives(Friction.none(2), np.zeros(2)))
+    assert read_parameters(path, robot).robot(robot) == robot
