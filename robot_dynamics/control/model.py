@@ -13,7 +13,7 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATI
 from robot_dynamics.control.sampled_loop import UNKNOWN, largest_frequency
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.kinematic_tree import JointType
+from robot_dynamics.robot.kinematic_tree import JointElasticity, JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia
 
@@ -63,6 +63,8 @@ class Model:
         delay: Time from a state to its effort that the feedback fits, s.
         base: Motion of the root link now, with gravity; by default it stands. Then the equations
             are those of `dynamics.on_moving_base`.
+        elasticity: Stiffness and damping between motors and links, for `elastic_feedforward`; by
+            default that of the robot.
         memory: Way that friction remembers; by default a new one, if the friction remembers.
             Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
             moves it on by `follow`.
@@ -84,6 +86,7 @@ class Model:
     fastest: float = FASTEST
     delay: float = 0.0
     base: Base = None
+    elasticity: JointElasticity | None = None
     memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 
@@ -95,6 +98,9 @@ class Model:
             object.__setattr__(self, "memory", None)
         elif memory is None or not memory.fits(friction):
             object.__setattr__(self, "memory", FrictionMemory(friction))
+        springs = self.elasticity or self.dynamics.robot.joint_elasticity
+        bends = bool(np.isfinite(springs.stiffness).any())
+        object.__setattr__(self, "elasticity", springs if bends else None)
         if self.rotor_inertia is not None:
             checked = per_joint("rotor_inertia", self.rotor_inertia, self.dynamics.robot.dof)
             object.__setattr__(self, "rotor_inertia", checked)
@@ -166,6 +172,19 @@ class Model:
         else:
             tau = self.dynamics.inverse(q, qd, qdd)
         return tau if self.rotor_inertia is None else tau + self.rotor_inertia * qdd
+
+    def inverse_rates(self, *motion: Array) -> tuple[Array, Array, Array] | None:
+        """Return the efforts of a motion without friction and rotors, and two time derivatives.
+
+        None on a base that moves, and where the robot adds Coriolis efforts itself.
+
+        Args:
+            motion: q, qd, qdd, jerk and snap, shape (n,) or (N, n) each.
+        """
+        if self.base is not None or not self.velocity_terms:
+            return None
+        load = {name: value for name, value in self._load.items() if name != "base"}
+        return self.dynamics.inverse_rates(*motion, **(load if self._loaded else {}))
 
     def momentum(self, q: Array, qd: Array) -> Momentum:
         """Return the generalized momentum and its rate of change, without rotors, shape (n,) each.

@@ -29,6 +29,7 @@ from robot_dynamics.dynamics.results import (
     ForwardSecondDerivatives,
     FramePlacement,
     InverseDerivatives,
+    InverseRates,
     InverseSecondDerivatives,
     Momentum,
 )
@@ -146,6 +147,45 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             is the derivative of tau[i] by q[j].
         """
         return self._call("inverse_derivatives", (q, qd, qdd), base=base)
+
+    @native_method
+    def inverse_rates(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        jerk: npt.ArrayLike,
+        snap: npt.ArrayLike,
+        *,
+        wrench: npt.ArrayLike | None = None,
+        frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
+    ) -> InverseRates:
+        """Compute the joint efforts of a motion, and differentiate them twice by time.
+
+        Motors of elastic joints need them; see docs/elastic-joints.md.
+
+        Args:
+            q: As of `inverse`, like all below.
+            qd: Velocities.
+            qdd: Accelerations.
+            jerk: Their derivatives by time, shape (n,) or (N, n), rad/s^3 or m/s^3.
+            snap: The derivatives of these, rad/s^4 or m/s^4.
+            wrench: Constant in time in the axes of the frame.
+            frame: Frame of wrench and payload.
+            payload: Load.
+            gravity: Constant in time.
+
+        Returns:
+            Named tuple of tau, rate and second_rate, shape (n,) or (N, n) each.
+
+        Raises:
+            RobotError: If the robot has floating or planar joints.
+        """
+        return self._call(
+            "inverse_rates", (q, qd, qdd, jerk, snap), wrench, frame, payload, gravity
+        )
 
     @native_method
     def inverse_second_derivatives(

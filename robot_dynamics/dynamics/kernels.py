@@ -25,6 +25,7 @@ from robot_dynamics.algorithms import (
     energy,
     momentum,
     second_derivatives,
+    time_derivatives,
 )
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Shape, Variant
@@ -98,6 +99,29 @@ def inverse(tree: Robot, formulation: Formulation, variant: Variant) -> Equation
         return joints.efforts(equations(loaded, x, xd, xdd, wrenches))
 
     return Equations({"q": (tree.nq,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
+
+
+def inverse_rates(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Efforts of a motion with jerk and snap, and their first and second derivative by time.
+
+    A load and gravity are constant in time.
+    """
+    if free_joints(tree):
+        raise RobotError(
+            f"robot '{tree.name}' has floating or planar joints, whose efforts are not "
+            "differentiated by time; weld them with robot.with_fixed_base"
+        )
+    n, full = tree.dof, inverse(tree, formulation, variant).function
+
+    def function(
+        q: Array, qd: Array, qdd: Array, jerk: Array, snap: Array, **values: Array
+    ) -> dict[str, Array]:
+        motion = time_derivatives.Motion(q, qd, qdd, jerk, snap)
+        found = time_derivatives.time_derivatives(lambda *x: full(*x, **values), motion)
+        return dict(zip(("tau", "rate", "second_rate"), found, strict=True))
+
+    motion = dict.fromkeys(time_derivatives.Motion._fields, (n,))
+    return Equations({**motion, **variant.inputs}, function)
 
 
 def bias(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
@@ -431,6 +455,7 @@ class KernelDefinition:
 
 KERNELS: Mapping[str, KernelDefinition] = {
     "inverse": KernelDefinition(inverse),
+    "inverse_rates": KernelDefinition(inverse_rates),
     "bias": KernelDefinition(bias),
     "gravity": KernelDefinition(gravity),
     "mass_matrix": KernelDefinition(mass_matrix),

@@ -47,6 +47,21 @@ class Momentum(NamedTuple):
     rate: Array
 
 
+@results_of("inverse_rates")
+class InverseRates(NamedTuple):
+    """Joint efforts of a motion and their derivatives by time, shape (n,) or (N, n) each.
+
+    Attributes:
+        tau: Efforts, N m or N.
+        rate: Their rates of change, per s.
+        second_rate: The rates of change of these, per s^2.
+    """
+
+    tau: Array
+    rate: Array
+    second_rate: Array
+
+
 @results_of("inverse_derivatives")
 class InverseDerivatives(NamedTuple):
     """Derivatives of joint efforts, shape (n, n) or (N, n, n): row by effort, column by joint.

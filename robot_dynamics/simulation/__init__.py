@@ -1,6 +1,12 @@
 """Simulate the motion of a robot under joint efforts."""
 
-from robot_dynamics.simulation.closed_loop import Controller, LawController, Log, simulate
+from robot_dynamics.simulation.closed_loop import (
+    Controller,
+    ElasticController,
+    LawController,
+    Log,
+    simulate,
+)
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
@@ -9,6 +15,7 @@ from robot_dynamics.simulation.simulated_robot import check_physical, perturbed,
 __all__ = [
     "INTEGRATORS",
     "Controller",
+    "ElasticController",
     "Imperfections",
     "LawController",
     "Log",

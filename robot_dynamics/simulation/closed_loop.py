@@ -9,6 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.control.elastic_feedforward import (
+    LINK,
+    MOTOR,
+    DriveReference,
+    drive_reference,
+)
 from robot_dynamics.control.laws import MODES, TASK_MODES, Measured, position_error
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.settings import Settings
@@ -80,6 +86,7 @@ def simulate(
     duration: float | None = None,
     sensor: Sensor | None = None,
     command_delay: float = 0.0,
+    encoders: str = LINK,
 ) -> Log:
     """Let a controller drive a plant along a trajectory.
 
@@ -96,6 +103,8 @@ def simulate(
             last one. By default the controller receives the true state.
         command_delay: Time until a command acts, s, a whole number of plant steps. The first
             command acts from the start.
+        encoders: Side of elastic joints that is measured, one of `elastic_feedforward.ENCODERS`;
+            the log has the links.
 
     Raises:
         ArgumentError: If the joints differ, or the plant's step does not divide the cycle or the
@@ -125,15 +134,15 @@ def simulate(
     q, qd, tau = (np.empty((cycles, n)) for _ in range(3))
     saturated = np.zeros((cycles, n), dtype=bool)
     plant.reset(desired.q[0])
-    measured = Measured(plant.q, plant.qd)
+    measured = Measured(*plant.measured(encoders))
     commands: deque[Array] = deque(maxlen=late + 1)
     for k in range(cycles):
         q[k], qd[k] = plant.q, plant.qd
         state = State(desired.q[k], desired.qd[k], desired.qdd[k])
         if sensor is not None:
-            measured = sensor.report(plant.q, plant.qd) or measured
+            measured = sensor.report(*plant.measured(encoders)) or measured
         else:
-            measured = Measured(plant.q, plant.qd)
+            measured = Measured(*plant.measured(encoders))
         command = controller(float(t[k]), state, measured)
         for _ in range(steps):
             commands.append(command)
@@ -191,3 +200,32 @@ class LawController:
     def __call__(self, _t: float, desired: State, measured: Measured) -> Array:
         """Return the efforts of this cycle, shape (n,)."""
         return self.tracking.effort(desired, measured, self.period)
+
+
+class ElasticController:
+    """Feedforward and PD of the motors of elastic joints along a motion of the links.
+
+    Args:
+        model: The arm, its elasticity and its gains.
+        motion: Desired motion; the feedforward is exact with a `smoothness` of 4.
+        period: Time from one call to the next, s.
+        encoders: Side that is measured, one of `elastic_feedforward.ENCODERS`.
+    """
+
+    def __init__(
+        self, model: Model, motion: Trajectory, *, period: float, encoders: str = MOTOR
+    ) -> None:
+        settings = Settings("feedforward", longest_cycle=period, fade=0.0)
+        self.tracking, self.period = Tracking(model, settings), period
+        self._motion, self._encoders = motion, encoders
+
+    def __call__(self, t: float, desired: State, measured: Measured) -> Array:
+        """Return the efforts of this cycle, shape (n,)."""
+        q, qd, _ = self._reference(t, desired)
+        middle = t + self.period / 2.0  # of the cycle for which the effort is held
+        tau = self._reference(middle, self._motion.sample(middle)).tau
+        return self.tracking.effort(State(q, qd, desired.qdd), measured, self.period, tau)
+
+    def _reference(self, t: float, desired: State) -> DriveReference:
+        higher = self._motion.higher(t) if self._motion.smoothness == 4 else None
+        return drive_reference(self.tracking.model, desired, higher, self._encoders)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.control.elastic_feedforward import LINK, MOTOR
 from robot_dynamics.control.friction import ELEMENTS, Friction, slipped
 from robot_dynamics.control.limits import effort_limits, saturate
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -24,11 +25,6 @@ ROUNDS = 3
 
 SLOWEST = 1e-9
 """Speed at which the stiffness of friction at rest is taken, rad/s or m/s."""
-
-
-ENCODERS = ("link", "motor", "both")
-"""Sides of elastic joints that encoders measure; with both, positions are those of the links and
-velocities those of the motors."""
 
 
 class _Dissipation(NamedTuple):
@@ -201,14 +197,14 @@ class Plant:
         found[list(self.masses.joints)] = self._spring_effort(self._x, self._v)
         return found
 
-    def measured(self, encoders: str = "link") -> tuple[Array, Array]:
+    def measured(self, encoders: str = LINK) -> tuple[Array, Array]:
         """Return the positions and velocities that encoders measure, shape (n,) each.
 
         Args:
-            encoders: One of `ENCODERS`.
+            encoders: One of `elastic_feedforward.ENCODERS`.
         """
-        q = self.motor_q if encoders == "motor" else self.q
-        return q, self.qd if encoders == "link" else self.motor_qd
+        q = self.motor_q if encoders == MOTOR else self.q
+        return q, self.qd if encoders == LINK else self.motor_qd
 
     def step(self, tau: Array, push: Array | None = None) -> None:
         """Apply joint efforts for one step; updates `q`, `qd`, `qdd`, `tau` and `time`.

@@ -9,6 +9,7 @@ squared jerk, smooth to the fourth derivative and at rest at its ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,7 @@ def interpolate(
     start: State | None = None,
     joint_names: Sequence[str] | None = None,
     continuous: Sequence[bool] | Array | None = None,
+    smoothness: int = 2,
 ) -> Trajectory:
     """Interpolate the motion through the waypoints.
 
@@ -37,14 +39,20 @@ def interpolate(
         joint_names: Joints of the result, in order; by default those of the waypoints.
         continuous: Which of `joint_names` are continuous, shape (n,); their waypoints are shifted
             by multiples of 2 pi to begin nearest to `start`.
+        smoothness: Number of derivatives that are continuous from rest to rest. With 4, as the
+            motors of elastic joints need it, the motion is the spline of degree five through the
+            positions of all points; jerk and snap are zero at both ends, and of the derivatives
+            of points only those of the first and the last one count.
 
     Returns:
         The trajectory; its times are those of the waypoints.
 
     Raises:
-        TrajectoryError: If a waypoint joint is not in `joint_names`, or joints without waypoints
-            have no start.
+        TrajectoryError: If a waypoint joint is not in `joint_names`, joints without waypoints
+            have no start, or there is no such smoothness.
     """
+    if smoothness not in (2, 4):
+        raise TrajectoryError(f"smoothness is {smoothness}; give 2 or 4")
     names = waypoints.joint_names if joint_names is None else tuple(joint_names)
     column = {name: i for i, name in enumerate(names)}
     unknown = [name for name in waypoints.joint_names if name not in column]
@@ -64,12 +72,12 @@ def interpolate(
         np.zeros(len(given), dtype=bool) if continuous is None else np.array(continuous)[given]
     )
 
-    breaks, c = _through(waypoints, begin, turning)
+    breaks, c = _through(waypoints, begin, turning, smoothness)
     coefficients = np.zeros((len(c), len(names), ORDER))
     if start is not None:
         coefficients[:, :, 0] = start.q
     coefficients[:, given] = c
-    return Trajectory(names, breaks, coefficients)
+    return Trajectory(names, breaks, coefficients, smoothness)
 
 
 def quintic(duration: Array, first: State, last: State) -> Array:
@@ -99,7 +107,9 @@ def quintic(duration: Array, first: State, last: State) -> Array:
     return np.stack([x / T**p for p, x in enumerate(scaled)], axis=-1)
 
 
-def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tuple[Array, Array]:
+def _through(
+    waypoints: Waypoints, start: State | None, continuous: Array, smoothness: int
+) -> tuple[Array, Array]:
     """Return breaks and coefficients of the motion of the joints of the waypoints."""
     t, q = waypoints.times, waypoints.positions
     absent = np.full_like(q, np.nan)
@@ -114,6 +124,8 @@ def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tu
     if len(t) == 1:  # a single point at its own time: hold there
         hold = Trajectory.hold(waypoints.joint_names, q[0])
         return np.array([t[0], t[0] + MOMENT_S]), hold.coefficients
+    if smoothness == 4:
+        return _smooth(t, q, *(np.nan_to_num(x[[0, -1]]) for x in (qd, qdd)))
     from_start = start is not None and len(t) > len(waypoints.times)
     return t, _segments(t, q, qd, qdd, smooth_first=from_start)
 
@@ -152,6 +164,35 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
         for end, rows in ((first, slice(0, -1)), (last, slice(1, None))):
             end.qd[i:j], end.qdd[i:j] = state.qd[rows], state.qdd[rows]
     return quintic(h[:, 0], first, last)
+
+
+def _smooth(t: Array, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+    """Return breaks and coefficients of the quintic spline without jerk and snap at its ends.
+
+    Two knots in the first and in the last segment, besides the points, make these conditions
+    possible; all derivatives up to the fourth are continuous.
+
+    Args:
+        t: Times of the points, shape (m,), s.
+        q: Positions, shape (m, n).
+        v: Velocities at both ends, shape (2, n).
+        a: Accelerations at both ends, shape (2, n).
+    """
+    from scipy.interpolate import make_interp_spline  # noqa: PLC0415  # as below
+
+    scale = t[-1] - t[0]
+    s = (t - t[0]) / scale
+    thirds = np.array([1.0, 2.0]) / 3.0
+    inner = [s[0] + thirds * (s[1] - s[0]), s[-2] + thirds * (s[-1] - s[-2])]
+    if len(s) == 2:
+        inner = [np.array([1.0, 2.0, 3.0, 4.0]) / 5.0]
+    knots = np.concatenate([np.full(ORDER, 0.0), *inner, s[1:-1], np.full(ORDER, 1.0)])
+    none = np.zeros_like(q[0])
+    ends = [[(1, v[e] * scale), (2, a[e] * scale**2), (3, none), (4, none)] for e in (0, 1)]
+    spline = make_interp_spline(s, q, k=5, t=np.sort(knots), bc_type=(ends[0], ends[1]))
+    begins = spline.t[ORDER - 1 : -ORDER]
+    c = [spline(begins, p) / (math.factorial(p) * scale**p) for p in range(ORDER)]
+    return np.append(t[0] + scale * begins, t[-1]), np.stack(c, axis=-1)
 
 
 def runs(marked: Array) -> list[tuple[int, int]]:

@@ -40,13 +40,22 @@ class Trajectory:
         breaks: Times where one polynomial ends and the next begins, shape (m + 1,), s.
         coefficients: Shape (m, n, 6): coefficients[k, i, p] multiplies (t - breaks[k])^p in
             piece k of joint i.
+        smoothness: Number of derivatives that are continuous, from rest to rest: 2, or 4 where
+            `higher` may be used.
 
     Raises:
         TrajectoryError: If the shapes do not fit or the breaks do not increase.
     """
 
-    def __init__(self, joint_names: Sequence[str], breaks: Array, coefficients: Array) -> None:
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        breaks: Array,
+        coefficients: Array,
+        smoothness: int = 2,
+    ) -> None:
         self.joint_names = tuple(joint_names)
+        self.smoothness = smoothness
         self.breaks = frozen(breaks)
         self.coefficients = frozen(coefficients)
         n, m = len(self.joint_names), len(self.breaks) - 1
@@ -120,6 +129,20 @@ class Trajectory:
         if t > self._times[-1]:
             return self._after
         return self._inside(t)
+
+    def higher(self, t: float | Array) -> tuple[Array, Array]:
+        """Return jerk and snap at time t, zero outside the motion, shapes as of `sample`.
+
+        They jump at the points of a motion of smoothness 2.
+        """
+        t = np.asarray(t, dtype=np.float64)
+        k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.breaks) - 2)
+        u = (np.clip(t, self.start, self.end) - self.breaks[k])[..., None]
+        c3, c4, c5 = np.moveaxis(self.coefficients[k][..., 3:], -1, 0)
+        moves = ((t >= self.start) & (t <= self.end))[..., None]
+        return moves * (6.0 * c3 + u * (24.0 * c4 + u * 60.0 * c5)), moves * (
+            24.0 * c4 + u * 120.0 * c5
+        )
 
     def _inside(self, t: float) -> State:
         k = bisect_right(self._times, t, 0, self._last) - 1

@@ -46,10 +46,10 @@ OF_THE_CENTRE = ("centre_of_mass", "centroidal_matrix", "centroidal_momentum")
 KINEMATIC = ("regressor", *OF_THE_CENTRE, *OF_FRAMES)
 """Kernels that are the same in every formulation."""
 
-TWICE = ("inverse_second_derivatives", "forward_second_derivatives")
-"""Kernels that test/algorithms/test_second_derivatives.py compares: they are long."""
+ELSEWHERE = ("inverse_second_derivatives", "forward_second_derivatives", "inverse_rates")
+"""Kernels that tests in test/algorithms/ compare."""
 
-OF_THE_TREE = tuple(n for n in KERNELS if n not in OF_A_FORMULATION + KINEMATIC + TWICE)
+OF_THE_TREE = tuple(n for n in KERNELS if n not in OF_A_FORMULATION + KINEMATIC + ELSEWHERE)
 """Kernels that are the same in every formulation but the default, which regroups the robot."""
 
 

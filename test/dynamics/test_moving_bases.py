@@ -65,7 +65,8 @@ def solo(base="floating"):
 def kernels_of(robot):
     coupled = len(robot.moving_joints) != robot.dof
     names = [name for name in KERNELS if not (coupled and name == "forward_articulated")]
-    return [name for name in names if not name.endswith("_second_derivatives")]
+    elsewhere = ("inverse_second_derivatives", "forward_second_derivatives", "inverse_rates")
+    return [name for name in names if name not in elsewhere]
 
 
 WITH_LEGS = [path for path in characteristic_examples() if path.stem in ("finger_edu",)]

@@ -186,3 +186,41 @@ def test_waypoints_of_a_joint_that_is_not_asked_for_are_refused():
     with pytest.raises(TrajectoryError) as refusal:
         interpolate(Waypoints(("c",), [0.0], [[0.0]]), joint_names=("a", "b"))
     assert str(refusal.value) == "trajectory: no joint 'c' among a, b; use those names"
+
+
+@given(st.integers(0, 500), st.integers(2, 6))
+def test_smoothness_four_meets_the_points_with_four_continuous_derivatives(seed, m):
+    w = waypoints(seed, m=m, first=0.3)
+    motion = interpolate(w, smoothness=4)
+    assert motion.smoothness == 4
+    np.testing.assert_allclose(motion.sample(w.times).q, w.positions, atol=ROUND_OFF)
+
+    def derivatives(t):
+        return np.array([*motion.sample(t), *motion.higher(t)])
+
+    size = np.abs(derivatives(np.linspace(motion.start, motion.end, 300))).max(axis=(1, 2))
+    step = 1e-9 * motion.duration
+    inner = motion.breaks[1:-1]
+    jumps = np.abs(derivatives(inner + step) - derivatives(inner - step)).max(axis=(1, 2))
+    assert (jumps < 1e-4 * size).all()  # the fifth derivative times the step
+    for end, inward in ((motion.start, step), (motion.end, -step)):
+        assert (
+            np.abs(derivatives(np.array([end + inward]))[1:, 0]).max(axis=1) < 1e-4 * size[1:]
+        ).all()
+
+
+def test_jerk_and_snap_are_the_derivatives_of_the_acceleration():
+    motion, h = interpolate(waypoints(3)), 1e-5
+    t = np.array([0.1, 0.2, 0.35]) * motion.duration
+    jerk, snap = motion.higher(t)
+    ahead, behind = motion.sample(t + h), motion.sample(t - h)
+    np.testing.assert_allclose(jerk, (ahead.qdd - behind.qdd) / (2.0 * h), rtol=1e-6, atol=1e-4)
+    change = motion.higher(t + h)[0] - motion.higher(t - h)[0]
+    np.testing.assert_allclose(snap, change / (2.0 * h), rtol=1e-6, atol=1e-3)
+    assert not np.any(motion.higher(motion.end + 1.0))
+    np.testing.assert_array_equal(motion.higher(float(t[1]))[0], jerk[1])
+
+
+def test_any_other_smoothness_is_refused():
+    with pytest.raises(TrajectoryError, match="smoothness is 3; give 2 or 4"):
+        interpolate(waypoints(1), smoothness=3)

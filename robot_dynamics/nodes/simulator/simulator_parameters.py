@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics.control.elastic_feedforward import ENCODERS
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import check_gravity
@@ -11,7 +12,6 @@ from robot_dynamics.nodes.ros.node_parameters import listed, parameter
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.simulation import Imperfections
-from robot_dynamics.simulation.plant import ENCODERS
 
 HOLD, ZERO_EFFORT = "hold", "zero_effort"
 
