@@ -17,12 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.control.model import Model
+from robot_dynamics.control.two_masses import LINK, MOTOR
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.trajectory import State
-
-LINK, MOTOR, BOTH = ENCODERS = ("link", "motor", "both")
-"""Sides of elastic joints that encoders measure; with both, positions are those of the links and
-velocities those of the motors."""
 
 
 class DriveReference(NamedTuple):
@@ -40,19 +37,15 @@ class DriveReference(NamedTuple):
 
 
 def drive_reference(
-    model: Model,
-    state: State,
-    higher: tuple[Array, Array] | None = None,
-    encoders: str = MOTOR,
+    model: Model, state: State, higher: tuple[Array, Array] | None = None
 ) -> DriveReference:
     """Return the reference of the drives for a desired motion of the links.
 
     Args:
-        model: The arm with the elasticity and the rotor inertia of its joints.
+        model: The arm with elasticity, rotor inertia, and the side of its encoders.
         state: Desired motion of the links, shape (n,) or (N, n).
         higher: Its jerk and snap, same shape; by default the twist is quasi-static. It is, too, on
             a base that moves and where the robot adds Coriolis efforts itself.
-        encoders: One of `ENCODERS`.
     """
     q, qd, qdd = state
     if model.elasticity is None:
@@ -73,7 +66,7 @@ def drive_reference(
     motor_qd = qd + twist_rate
     tau = tau + rotors * (qdd + twist_acceleration)
     return DriveReference(
-        q + twist if encoders == MOTOR else q,
-        qd if encoders == LINK else motor_qd,
+        q + twist if model.encoders == MOTOR else q,
+        qd if model.encoders == LINK else motor_qd,
         tau + model.friction_effort(motor_qd, tau),
     )

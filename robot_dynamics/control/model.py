@@ -11,7 +11,9 @@ import numpy as np
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction, FrictionMemory, held
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.control.sampled_loop import UNKNOWN, largest_frequency
+from robot_dynamics.control.two_masses import ENCODERS, LINK
 from robot_dynamics.dynamics.joint_vectors import per_joint
+from robot_dynamics.errors import check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import JointElasticity, JointType
 from robot_dynamics.robot.robot import Robot
@@ -65,6 +67,8 @@ class Model:
             are those of `dynamics.on_moving_base`.
         elasticity: Stiffness and damping between motors and links, for `elastic_feedforward`; by
             default that of the robot.
+        encoders: Side of elastic joints whose positions and velocities are measured, one of
+            `two_masses.ENCODERS`.
         memory: Way that friction remembers; by default a new one, if the friction remembers.
             Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
             moves it on by `follow`.
@@ -87,6 +91,7 @@ class Model:
     delay: float = 0.0
     base: Base = None
     elasticity: JointElasticity | None = None
+    encoders: str = LINK
     memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 
@@ -99,6 +104,7 @@ class Model:
         elif memory is None or not memory.fits(friction):
             object.__setattr__(self, "memory", FrictionMemory(friction))
         springs = self.elasticity or self.dynamics.robot.joint_elasticity
+        check_known("encoders", self.encoders, "a Model", ENCODERS)
         bends = bool(np.isfinite(springs.stiffness).any())
         object.__setattr__(self, "elasticity", springs if bends else None)
         if self.rotor_inertia is not None:

@@ -9,17 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.control.elastic_feedforward import (
-    LINK,
-    MOTOR,
-    DriveReference,
-    drive_reference,
-)
+from robot_dynamics.control.elastic_feedforward import DriveReference, drive_reference
 from robot_dynamics.control.laws import MODES, TASK_MODES, Measured, position_error
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.tracking import Tracking
+from robot_dynamics.control.two_masses import LINK
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.plant import Plant
@@ -103,7 +99,7 @@ def simulate(
             last one. By default the controller receives the true state.
         command_delay: Time until a command acts, s, a whole number of plant steps. The first
             command acts from the start.
-        encoders: Side of elastic joints that is measured, one of `elastic_feedforward.ENCODERS`;
+        encoders: Side of elastic joints that is measured, one of `two_masses.ENCODERS`;
             the log has the links.
 
     Raises:
@@ -206,18 +202,15 @@ class ElasticController:
     """Feedforward and PD of the motors of elastic joints along a motion of the links.
 
     Args:
-        model: The arm, its elasticity and its gains.
+        model: The arm, its elasticity, its encoders and its gains.
         motion: Desired motion; the feedforward is exact with a `smoothness` of 4.
         period: Time from one call to the next, s.
-        encoders: Side that is measured, one of `elastic_feedforward.ENCODERS`.
     """
 
-    def __init__(
-        self, model: Model, motion: Trajectory, *, period: float, encoders: str = MOTOR
-    ) -> None:
+    def __init__(self, model: Model, motion: Trajectory, *, period: float) -> None:
         settings = Settings("feedforward", longest_cycle=period, fade=0.0)
         self.tracking, self.period = Tracking(model, settings), period
-        self._motion, self._encoders = motion, encoders
+        self._motion = motion
 
     def __call__(self, t: float, desired: State, measured: Measured) -> Array:
         """Return the efforts of this cycle, shape (n,)."""
@@ -228,4 +221,4 @@ class ElasticController:
 
     def _reference(self, t: float, desired: State) -> DriveReference:
         higher = self._motion.higher(t) if self._motion.smoothness == 4 else None
-        return drive_reference(self.tracking.model, desired, higher, self._encoders)
+        return drive_reference(self.tracking.model, desired, higher)

@@ -7,9 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.control.elastic_feedforward import LINK, MOTOR
 from robot_dynamics.control.friction import ELEMENTS, Friction, slipped
 from robot_dynamics.control.limits import effort_limits, saturate
+from robot_dynamics.control.two_masses import (
+    IMPLICIT,
+    LINK,
+    MOTOR,
+    TwoMasses,
+    check_motors,
+    parts_of_step,
+)
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError, SimulationError, check_known
@@ -18,7 +25,6 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import BaseMotions
 from robot_dynamics.simulation.integrators import runge_kutta
 from robot_dynamics.simulation.passive import Passive, resolve
-from robot_dynamics.simulation.two_masses import IMPLICIT, TwoMasses, check_motors, parts_of_step
 
 ROUNDS = 3
 """Rounds of the velocity and the stiffness of friction with memory."""
@@ -201,7 +207,7 @@ class Plant:
         """Return the positions and velocities that encoders measure, shape (n,) each.
 
         Args:
-            encoders: One of `elastic_feedforward.ENCODERS`.
+            encoders: One of `two_masses.ENCODERS`.
         """
         q = self.motor_q if encoders == MOTOR else self.q
         return q, self.qd if encoders == LINK else self.motor_qd

@@ -24,6 +24,7 @@ JERK, SNAP = np.array([30.0]), np.array([-400.0])
 
 def disc(damping=0.0, **how):
     robot = read_urdf(DISC).with_joint_elasticity(K, damping)
+    how.setdefault("encoders", "motor")
     return Model(Dynamics(robot), GAINS, rotor_inertia=np.array([B]), **how)
 
 
@@ -43,9 +44,10 @@ def test_without_jerk_and_snap_the_twist_is_quasi_static():
 
 @pytest.mark.parametrize("encoders", ["link", "motor", "both"])
 def test_the_reference_is_what_the_encoders_measure(encoders):
-    link = drive_reference(disc(), MOTION, (JERK, SNAP), "link")
-    motor = drive_reference(disc(), MOTION, (JERK, SNAP), "motor")
-    found = drive_reference(disc(), MOTION, (JERK, SNAP), encoders)
+    sides = ("link", "motor", encoders)
+    link, motor, found = (
+        drive_reference(disc(encoders=side), MOTION, (JERK, SNAP)) for side in sides
+    )
     assert (link.q, link.qd) == (MOTION.q, MOTION.qd)
     assert found.q == (motor if encoders == "motor" else link).q
     assert found.qd == (link if encoders == "link" else motor).qd
@@ -73,7 +75,7 @@ def test_rigid_joints_of_an_elastic_arm_keep_their_reference():
     robot, rotors = elastic("ur5", {"elbow_joint": 5e3})
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5, 4, 6))
-    model = Model(Dynamics(robot), Gains([0.0], [0.0]), rotor_inertia=rotors)
+    model = Model(Dynamics(robot), GAINS, rotor_inertia=rotors, encoders="motor")
     q, qd, tau = drive_reference(model, State(*x[:3]), (x[3], x[4]))
     others = np.arange(6) != 2
     np.testing.assert_array_equal(q[:, others], x[0][:, others])

@@ -6,11 +6,11 @@ import pytest
 
 from elastic_arm import addresses, elastic, two_mass_model
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.two_masses import fastest_mode
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import read_urdf
 from robot_dynamics.simulation import Plant
 from robot_dynamics.simulation.compiled_plant import CompiledPlant
-from robot_dynamics.simulation.two_masses import fastest_mode
 
 # Runge-Kutta steps of 50 us on both sides: worst of links and motors 5e-13 rad; a stiffness 0.1 %
 # off gives 4e-6, a damping 1 % off 1e-5

@@ -20,6 +20,7 @@ from robot_dynamics.control.sampled_loop import (
     Sampling,
     largest_frequency,
 )
+from robot_dynamics.control.sampling.resonance import fitted, lowered_joints
 from robot_dynamics.control.stability import fitting_damping, largest_ratio
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.motions import sample_poses
@@ -118,8 +119,11 @@ class Tuner:
         """Return the model with feedback that fits.
 
         Where feedback joint by joint is less than `wanted`, the mode feedforward uses the mass
-        matrix if wrong masses move the arm less then.
+        matrix if wrong masses move the arm less then. Gains of elastic joints are those with which
+        their springs are stable in the sampled loop; see `resonance.fitted`.
         """
+        if base.elasticity is not None:
+            return self._elastic(base, wanted, bandwidth, sampling)
         gains = self.gains(wanted, sampling)
         kept = bool((_alike(gains.kd, wanted.kd) & _alike(gains.kp, wanted.kp)).all())
         bandwidth = largest_frequency(base.damping_ratio, sampling, bandwidth)
@@ -131,6 +135,23 @@ class Tuner:
             fastest=largest_frequency(base.damping_ratio, sampling),
             delay=sampling.delay,
         )
+
+    def _elastic(self, base: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
+        """Return the model of an arm with elastic joints with feedback that fits."""
+        kp = np.minimum(wanted.kp, wanted.kd * largest_ratio(*sampling))
+        fastest = largest_frequency(base.damping_ratio, sampling)
+        model = replace(
+            base,
+            gains=replace(wanted, kp=kp),
+            bandwidth=min(bandwidth, fastest),
+            fastest=fastest,
+            delay=sampling.delay,
+        )
+        return fitted(model, self._inverses, sampling)
+
+    def lowered_joints(self, model: Model, wanted: Gains) -> str:
+        """Return the elastic joints whose gains are lower than wanted; see `resonance`."""
+        return "" if model.elasticity is None else lowered_joints(model, wanted, self._inverses)
 
     def _is_stiffer_by_matrix(self, gains: Gains, bandwidth: float) -> bool:
         """Return whether wrong masses move the arm less under feedback by the mass matrix."""

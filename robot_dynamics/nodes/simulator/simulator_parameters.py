@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.control.elastic_feedforward import ENCODERS
+from robot_dynamics.control.two_masses import ENCODERS
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import check_gravity

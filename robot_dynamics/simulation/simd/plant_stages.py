@@ -17,13 +17,13 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
 from robot_dynamics.control.friction import ELEMENTS, slipped
 from robot_dynamics.control.limits import LARGEST
+from robot_dynamics.control.two_masses import IMPLICIT, TwoMasses
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 from robot_dynamics.simulation.plant import ROUNDS as MEMORY_ROUNDS
 from robot_dynamics.simulation.plant import SLOWEST
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
-from robot_dynamics.simulation.two_masses import IMPLICIT, TwoMasses
 
 FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
 """Cases of a joint: it slides forward or backward, rests at a stop, or sticks."""

@@ -20,6 +20,10 @@ from robot_dynamics.trajectory.motions import sample_poses
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
 
+LINK, MOTOR, BOTH = ENCODERS = ("link", "motor", "both")
+"""Sides of elastic joints that encoders measure; with both, positions are those of the links and
+velocities those of the motors."""
+
 IMPLICIT = 0.5
 """Share of h^2 K that counts as inertia in a step of h. The step then is that of the implicit
 leapfrog scheme with Newmark's beta of 1/2: stable for any stiffness, and without damping. A quarter

@@ -1,0 +1,119 @@
+"""Gains of elastic joints: Routh's limit of one joint, and arms that come to rest in simulation."""
+
+import numpy as np
+import pytest
+
+from elastic_arm import ROTORS, arm_of
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Friction, Gains, Model
+from robot_dynamics.control.gains import ideal_gains
+from robot_dynamics.control.sampled_loop import Sampling
+from robot_dynamics.control.sampling.resonance import SpringLoop
+from robot_dynamics.control.sampling.tuning import Tuner
+from robot_dynamics.control.stability import stability_limit
+from robot_dynamics.control.two_masses import TwoMasses
+from robot_dynamics.simulation import ElasticController, simulate
+from robot_dynamics.simulation.compiled_plant import CompiledPlant
+from robot_dynamics.trajectory import Trajectory
+from robot_dynamics.trajectory.motions import middle_pose
+
+DISC = """
+<robot name="disc"><link name="base"/>
+<link name="disc"><inertial><mass value="2"/>
+<inertia ixx="0.3" iyy="0.3" izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="turn" type="continuous"><parent link="base"/><child link="disc"/><axis xyz="0 0 1"/>
+</joint></robot>
+"""
+M, B, K, D = 0.5, 0.2, 800.0, 1.5
+
+
+def disc(encoders):
+    robot = read_urdf(DISC).with_joint_elasticity(K, D)
+    gains = Gains([1.0], [1.0])
+    return Model(Dynamics(robot), gains, rotor_inertia=np.array([B]), encoders=encoders)
+
+
+def largest(loop, ratio, high=1e4):
+    """Velocity gain at the limit of stability."""
+    low = 0.0
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        stable = loop.is_stable(np.array([ratio * middle]), np.array([middle]))
+        low, high = (middle, high) if stable else (low, middle)
+    return low
+
+
+def test_encoders_on_the_link_reach_the_limit_of_routh():
+    # M B s^3 + D (M+B) s^2 + (K (M+B) + D kd) s + K kd for kp = 0
+    limit = D * K * (M + B) ** 2 / (M * B * K - D**2 * (M + B))
+    loop = SpringLoop.of(disc("link")).sampled(np.array([[[M]]]), Sampling(1e-5, 0.0))[0]
+    assert largest(loop, 1e-2) == pytest.approx(limit, rel=5e-3)
+
+
+@pytest.mark.parametrize("encoders", ["motor", "both"])
+def test_damping_by_the_motor_has_no_such_limit(encoders):
+    link, other = (
+        SpringLoop.of(disc(side)).sampled(np.array([[[M]]]), Sampling(1e-5, 0.0))[0]
+        for side in ("link", encoders)
+    )
+    assert largest(other, 1e-2) > 500.0 * largest(link, 1e-2)
+
+
+def test_a_rigid_joint_has_the_limit_of_the_rigid_rule():
+    robot = read_urdf(DISC)
+    rigid = SpringLoop(TwoMasses(1), np.full(1, np.inf), np.zeros(1), np.zeros(1), "link")
+    for period, delay in ((1e-3, 0.0), (1e-3, 2.3e-3), (4e-3, 5e-3)):
+        loop = rigid.sampled(Dynamics(robot).mass_matrix(np.zeros((1, 1))), Sampling(period, delay))
+        limit = stability_limit(5.0, period, delay) * M
+        assert largest(loop[-1], 5.0) == pytest.approx(limit, rel=1e-3)
+
+
+def twisting_arm(name, ratio, encoders, *, fitting=True):
+    """Largest rates of the springs in two windows after a push, with damping of a ratio, rad/s."""
+    rotors, rigid = np.array(ROTORS[name]), Dynamics(arm_of(name).with_gravity(np.zeros(3)))
+    inertia = np.diag(rigid.mass_matrix(middle_pose(rigid.robot)))
+    damping = 2.0 * ratio * np.sqrt(1e4 * inertia * rotors / (inertia + rotors))
+    robot = rigid.robot.with_joint_elasticity(1e4, damping)
+    arm = Dynamics(robot)
+    wanted = ideal_gains(arm)
+    model = Model(arm, wanted, rotor_inertia=rotors, encoders=encoders)
+    if fitting:
+        model = Tuner(arm).model(model, wanted, 20.0, Sampling.of(1e-3))
+    plant = CompiledPlant(robot, friction=Friction.none(robot.dof), rotor_inertia=rotors)
+    motion = Trajectory.hold(robot.joint_names, middle_pose(robot))
+    law, rates = ElasticController(model, motion, period=1e-3), []
+
+    def pushed(t, desired, measured):
+        rates.append(np.abs(plant.motor_qd - plant.qd).max())
+        return law(t, desired, measured) + (5.0 if t < 5e-3 else 0.0)
+
+    simulate(plant, pushed, motion, duration=2.0, encoders=encoders, command_delay=1e-3)
+    return max(rates[100:300]), max(rates[1800:])
+
+
+@pytest.mark.parametrize("encoders", ["link", "motor", "both"])
+@pytest.mark.parametrize("ratio", [0.05, 0.01])
+@pytest.mark.parametrize("name", ["ur5", "panda"])
+def test_fitted_gains_let_the_oscillation_die_out(name, ratio, encoders):
+    early, late = twisting_arm(name, ratio, encoders)
+    assert late < 0.5 * early
+
+
+def test_gains_that_know_no_springs_make_it_grow():
+    early, late = twisting_arm("ur5", 0.01, "link", fitting=False)
+    assert early > 1.0
+    assert late > 1.0
+
+
+def test_the_line_names_joints_and_resonances():
+    model = disc("link")
+    wanted = Gains([280.0], [28.0])
+    tuner = Tuner(model.dynamics)
+    fitting = tuner.model(model, wanted, 20.0, Sampling.of(1e-3))
+    hertz = np.sqrt(K * (1.0 / M + 1.0 / B)) / (2.0 * np.pi)
+    line = tuner.lowered_joints(fitting, wanted)
+    assert line.startswith("turn to 0.0")
+    assert line.endswith(f" of p (resonance {hertz:.3g} Hz)")
+    motor = tuner.model(disc("motor"), wanted, 20.0, Sampling.of(1e-3))
+    assert tuner.lowered_joints(motor, wanted) == ""
+    assert fitting.bandwidth < 5.0 < motor.bandwidth
