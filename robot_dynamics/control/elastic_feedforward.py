@@ -70,3 +70,20 @@ def drive_reference(
         qd if model.encoders == LINK else motor_qd,
         tau + model.friction_effort(motor_qd, tau),
     )
+
+
+ROUNDS = 3
+"""Rounds of `link_positions`; each reduces the error by gravity's stiffness over the spring's."""
+
+
+def link_positions(model: Model, measured: Array) -> Array:
+    """Return the positions of links at rest where encoders measure others, shape (n,) each.
+
+    The same where encoders are on the links, or the arm is rigid.
+    """
+    if model.elasticity is None or model.encoders != MOTOR:
+        return measured
+    q = measured
+    for _ in range(ROUNDS):
+        q = measured - model.gravity(q) / model.elasticity.stiffness
+    return q

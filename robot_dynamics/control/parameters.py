@@ -20,6 +20,7 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.control.task_settings import CONTROLLED, ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import PROJECTORS
+from robot_dynamics.control.two_masses import ENCODERS, LINK
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.kinematics.selection import SELECTION_AXES
 
@@ -185,6 +186,9 @@ _TABLE = (
               "false for arms that do so themselves"),
     Parameter("compensate_rotor_inertia", "bool", True, "Add the effort that accelerates the "
               "rotors, rotor.<joint>.inertia"),
+    Parameter("encoders", "string", LINK, "Side of elastic joints in joint_states; with both, the "
+              "positions of the links and the velocities of the motors", choices=ENCODERS,
+              fixed=(NODES,), users=(NODES,)),
     Parameter("friction_width", "double", DEFAULT_WIDTH, "Speed at which compensated Coulomb "
               "friction reaches 76 %", MOVING, 1e-6, 10.0),
     Parameter("gravity", "double_array", None, "Gravitational acceleration in axes of the root "

@@ -1,12 +1,14 @@
 """Feedforward of elastic joints: closed forms of one joint, and its limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from elastic_arm import elastic
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction, Gains, Model
-from robot_dynamics.control.elastic_feedforward import drive_reference
+from robot_dynamics.control.elastic_feedforward import drive_reference, link_positions
 from robot_dynamics.trajectory import State
 
 DISC = """
@@ -85,3 +87,14 @@ def test_rigid_joints_of_an_elastic_arm_keep_their_reference():
     one = drive_reference(model, State(*x[:3, 1]), (x[3, 1], x[4, 1]))
     for many, single in zip((q, qd, tau), one, strict=True):
         np.testing.assert_allclose(many[1], single, atol=1e-9)
+
+
+def test_links_at_rest_are_found_from_their_motors():
+    robot, rotors = elastic("ur5", 5e3)
+    q = np.array([0.3, -1.0, 1.2, 0.4, -0.5, 0.1])
+    model = Model(Dynamics(robot), GAINS, rotor_inertia=rotors, encoders="motor")
+    still = State(q, np.zeros(6), np.zeros(6))
+    motors = drive_reference(model, still).q
+    assert np.abs(motors - q).max() > 5e-3
+    np.testing.assert_allclose(link_positions(model, motors), q, atol=1e-9)
+    assert link_positions(replace(model, encoders="link"), motors) is motors

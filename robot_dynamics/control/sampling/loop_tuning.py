@@ -38,7 +38,8 @@ class LoopTuning:
         period: Desired period of the states, s.
 
     Attributes:
-        lowered: Whether the bandwidth is less than desired, once states have been measured.
+        lowered: Whether bandwidth or gains of elastic joints are less than desired, once states
+            have been measured.
         sampling: Sampling that the present feedback fits.
     """
 
@@ -95,6 +96,9 @@ class LoopTuning:
         model = self.model(base)
         self.lowered = model.bandwidth < (1.0 - EQUAL) * self._bandwidth
         self._does = "gains are as given"
+        if resonant := self._tuner.lowered_joints(model, self.wanted):
+            self._does = f"gains are lowered for elastic joints: {resonant}"
+            self.lowered = True
         if model.coupled:
             self._does = (
                 "the gains of the joints would oscillate, so feedback is by the mass matrix, at a "

@@ -59,11 +59,11 @@ class SpringLoop(NamedTuple):
 
     @staticmethod
     def of(model: Model) -> SpringLoop:
-        """Return the loop of a model with elastic joints."""
-        assert model.elasticity is not None
-        stiffness, damping = model.elasticity
+        """Return the loop of a model; an elastic joint whose motor is unknown counts as rigid."""
+        stiffness, damping = model.elasticity or model.dynamics.robot.joint_elasticity
         n = len(stiffness)
         rotors = np.zeros(n) if model.rotor_inertia is None else model.rotor_inertia
+        stiffness = np.where(rotors > 0.0, stiffness, np.inf)
         masses = TwoMasses(n, tuple(np.flatnonzero(np.isfinite(stiffness)).tolist()))
         return SpringLoop(masses, stiffness, damping, rotors, model.encoders)
 

@@ -137,6 +137,8 @@ class ControllerNode(ControllerBase):
         self._collision = self.group(
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
         )
+        self.arm.base = self._tuned(self.arm.base)  # with the elasticity of the parameters
+        self.arm.drives_changed = self._on_drives_changed
         self._joints.bound(lambda: self.arm.rotor_inertia)
         self.hand = HandControl(self)
         self.arm.prepare = self._prepare_load

@@ -8,6 +8,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
 from robot_dynamics.control import Watchdog
+from robot_dynamics.control.elastic_feedforward import drive_reference, link_positions
 from robot_dynamics.control.transitions import Fade
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -50,7 +51,11 @@ class DesiredMotion:
 
     def efforts_of(self, state: State) -> Array:
         """Return efforts under the load at the end of its ramp, shape as the state's, N m or N."""
-        return self._arm.load.target(self._arm.settled).feedforward(*state)
+        return drive_reference(self._arm.load.target(self._arm.settled), state).tau
+
+    def links_at(self, q: Array) -> Array:
+        """Return the positions of the links at rest where measured ones are q, shape (n,)."""
+        return link_positions(self._model, q)
 
     def rows_at(self, state: State, now: float) -> Array:
         """Return position, velocity and effort of a state, shape (3, n); do not modify them.
@@ -66,13 +71,13 @@ class DesiredMotion:
         if state is self._state and not changed and not fade.active:
             return self.rows
         self._model.follow(state.q)
-        tau = self._model.feedforward(*state)
+        q, qd, tau = drive_reference(self._model, state)
         if changed and self._terms is not self._arm.base:
             self._terms = self._arm.base
             fade.begin(self.rows[2] - tau, now)
         if fade.active:
             tau = tau + fade.value(now)
-        self._state, self.rows = state, np.array((state.q, state.qd, tau))
+        self._state, self.rows = state, np.array((q, qd, tau))
         return self.rows
 
 

@@ -54,6 +54,7 @@ class ModelParameters(LoopParameters):
     compensate_friction: bool = listed("compensate_friction")
     compensate_velocity_terms: bool = listed("compensate_velocity_terms")
     compensate_rotor_inertia: bool = listed("compensate_rotor_inertia")
+    encoders: str = listed("encoders")
     friction_width: float = listed("friction_width")
     gravity: tuple[float, ...] = listed("gravity")
     gravity_from_imu: bool = listed("gravity_from_imu")
@@ -110,6 +111,7 @@ class OnlineModel:
         at: Returns the model at a steady time, s; the same object while nothing changes.
         prepare: Called with a model and the frame that is about to carry its load, before `at`
             returns it.
+        drives_changed: Called after a change of rotors or of elasticity.
     """
 
     def __init__(
@@ -121,7 +123,8 @@ class OnlineModel:
     ) -> None:
         self._node, self._motion, self._scale = node, motion, scale
         self.prepare: Callable[[Model, str | None], None] = lambda model, endpoint: None
-        self._drives = DriveParameters(node, self.change_friction, self.change_terms)
+        self.drives_changed: Callable[[], None] = lambda: None
+        self._drives = DriveParameters(node, self.change_friction, self._change_drives)
         self._moving: BaseInput | None = None
         if node.parameters.base_motion != "none":
             gravity = self._given_gravity(model.dynamics.robot)
@@ -289,6 +292,12 @@ class OnlineModel:
         before = np.zeros(len(rotors)) if base.rotor_inertia is None else base.rotor_inertia
         same = friction is base.friction and width == base.friction_width
         same = same and moving == base.velocity_terms
+        springs, known = self._drives.elasticity, base.elasticity
+        if not np.isfinite(springs.stiffness).any():
+            same = same and known is None
+        else:
+            same = same and known is not None and np.array_equal(springs, known)
+        same = same and parameters.encoders == base.encoders
         if same and np.array_equal(rotors, before):
             return base
         return replace(
@@ -296,8 +305,14 @@ class OnlineModel:
             friction=friction,
             friction_width=width,
             velocity_terms=moving,
+            elasticity=springs,
+            encoders=parameters.encoders,
             rotor_inertia=rotors if rotors.any() else None,
         )
+
+    def _change_drives(self) -> None:
+        self.change_terms()
+        self.drives_changed()
 
     def change_friction(self) -> None:
         """Use the friction of the parameters."""

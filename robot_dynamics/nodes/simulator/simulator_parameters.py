@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.control.two_masses import ENCODERS
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import check_gravity
@@ -101,13 +100,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         0.0, "Largest relative error of the mass of each link, drawn at random", low=0.0, high=0.99
     )
     mass_seed: int = parameter(0, "Seed of the mass errors", low=0, high=2**31 - 1)
-    encoders: str = parameter(
-        "link",
-        "Side of elastic joints that joint_states has; with both, the positions of the links and "
-        "the velocities of the motors. The topic motor_states always has that of the motors",
-        one_of=ENCODERS,
-        read_only=True,
-    )
+    encoders: str = listed("encoders")
     joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
     gravity: tuple[float, ...] = listed("gravity")
 
