@@ -16,6 +16,7 @@ from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.settings import CONTROLLER, DRIVE, FEEDBACK
 from robot_dynamics.control.task_settings import TaskSettings
+from robot_dynamics.control.two_masses import ENCODERS, LINK, check_motors
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
@@ -25,7 +26,7 @@ from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.simulation.drive_loop import PERIOD_S
 from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS, KNOWN_BASES
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
-from robot_dynamics.study.quantities import QUANTITIES, check_values
+from robot_dynamics.study.quantities import QUANTITIES, check_values, elastic_joints
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motions import (
     excitation,
@@ -104,6 +105,9 @@ class StudyPlan:
         friction: Friction of the joints, such as an identified one; by default that of the URDF.
         rotor_inertia: Of the rotors at the joints, shape (n,), kg m^2 or kg; by default none.
         friction_known: Whether the law compensates friction.
+        elasticity_known: Whether the law knows the springs of elastic joints, in its reference and
+            its gains.
+        encoders: Side of elastic joints that is measured, one of `two_masses.ENCODERS`.
         base_motion: Motion of the root link; by default it stands.
         known_base: One of `KNOWN_BASES`: what the law's model knows of that motion.
         stops: Whether joints stop at their position limits.
@@ -138,6 +142,8 @@ class StudyPlan:
     friction: Friction | None = None
     rotor_inertia: Array | None = None
     friction_known: bool = True
+    elasticity_known: bool = True
+    encoders: str = LINK
     base_motion: Sine | Poses | None = None
     known_base: str = "motion"
     stops: bool = True
@@ -173,6 +179,7 @@ class StudyPlan:
                 known = ", ".join(QUANTITIES)
                 raise ArgumentError(f"nothing called '{name}' can vary (known: {known}){hint}")
         self._check_gains()
+        self._check_springs()
         check_known("knowledge of the base", self.known_base, "robot_dynamics.study", KNOWN_BASES)
         if self.base_motion is not None and "tilt" in self.vary:
             raise ArgumentError("tilt turns the base that base_motion moves; leave one out")
@@ -196,6 +203,20 @@ class StudyPlan:
             raise ArgumentError(f"gains are of {count} joints and the robot has {dof}")
         if self.integral:
             raise ArgumentError("integral is given beside gains; give it as ki of the gains")
+
+    def _check_springs(self) -> None:
+        check_known("encoders", self.encoders, "robot_dynamics.study", ENCODERS)
+        if not self.robot.elastic_joints:
+            for name in self.vary:
+                if QUANTITIES[name].parts is elastic_joints:
+                    raise ArgumentError(f"{name}: robot '{self.robot.name}' has no elastic joint")
+            return
+        rotors = np.zeros(self.robot.dof) if self.rotor_inertia is None else self.rotor_inertia
+        check_motors(self.robot, rotors)
+        if self.integrator != "semi_implicit_euler":
+            raise ArgumentError("elastic joints are studied with semi_implicit_euler alone")
+        if self.by_drives:
+            raise ArgumentError("elastic joints are not studied with feedback by drives")
 
     @property
     def hand_frame(self) -> str:
@@ -281,27 +302,28 @@ class StudyPlan:
 
     def _trajectory(self, motion: str | Waypoints) -> Trajectory:
         robot, moving = self.robot, self.duration * (1.0 - self.rest)
+        smoothness = 4 if robot.elastic_joints else 2
         if not isinstance(motion, str):
             if motion.joint_names != robot.joint_names:
                 raise ArgumentError(
                     f"a motion has joints {', '.join(motion.joint_names)} but the robot "
                     f"{', '.join(robot.joint_names)}; give both the same, in the same order"
                 )
-            return interpolate(motion)
+            return interpolate(motion, smoothness=smoothness)
         if motion == "hold":
             return Trajectory.hold(robot.joint_names, middle_pose(robot))
         if motion == "excitation":
-            return interpolate(excitation(robot, moving))
+            return interpolate(excitation(robot, moving), smoothness=smoothness)
         if motion == "random":
-            return interpolate(random_poses(robot, seed=self.seed))
-        return interpolate(quintic(robot, moving))
+            return interpolate(random_poses(robot, seed=self.seed), smoothness=smoothness)
+        return interpolate(quintic(robot, moving), smoothness=smoothness)
 
     def digest(self) -> str:
         """Return a fingerprint of all inputs of the results, 16 hex digits."""
         friction, limits = self.joint_friction, self.robot.limits
         own = (limits.lower, limits.upper, limits.velocity, limits.effort)
         parts: list[Any] = [robot_digest(self.robot)]
-        parts += [x.tolist() for x in own]
+        parts += [x.tolist() for x in (*own, *self.robot.joint_elasticity)]
         parts += [getattr(friction, item.name).tolist() for item in fields(friction)]
         for item in fields(self):
             value = getattr(self, item.name)

@@ -164,6 +164,21 @@ def _gain(setting: Setting, values: Array) -> None:
         setting.rows(name, count)[:] *= factor
 
 
+def _stiffness(setting: Setting, values: Array) -> None:
+    """Scale the stiffness of every elastic joint."""
+    setting.rows("stiffness", len(values))[:] *= 1.0 + values
+
+
+def _spring_damping(setting: Setting, values: Array) -> None:
+    """Scale the damping of every elastic joint."""
+    setting.rows("spring_damping", len(values))[:] *= 1.0 + values
+
+
+def elastic_joints(robot: Robot) -> list[str]:
+    """Return the names of the elastic joints."""
+    return [robot.joint_names[i] for i in robot.elastic_joints]
+
+
 def _one(_: Robot) -> list[str]:
     return [""]
 
@@ -183,6 +198,12 @@ QUANTITIES: Mapping[str, Quantity] = {
         -1.0,
         lambda robot: list(robot.joint_names),
         _friction,
+    ),
+    "stiffness_error": Quantity(
+        "stiffness of every elastic joint, relative", "1", True, -1.0, elastic_joints, _stiffness
+    ),
+    "spring_damping_error": Quantity(
+        "damping of every elastic joint, relative", "1", True, -1.0, elastic_joints, _spring_damping
     ),
     "delay": Quantity(
         "age of a state when the law uses it", "s", False, 0.0, _one, _steps_of("sensor_delay")
@@ -213,11 +234,12 @@ def check_values(name: str, columns: list[str], values: Array) -> None:
         ArgumentError: Names the run and the value.
     """
     low = QUANTITIES[name].least
-    strict = name in ("mass_error", "rate")
+    strict = name in ("mass_error", "stiffness_error", "rate")
     bad = (values <= low) if strict else (values < low)
     if bad.any():
         run, k = (int(x) for x in np.argwhere(bad)[0])
-        what = "a negative mass" if name == "mass_error" else f"less than {low:g}"
+        negative = {"mass_error": "a negative mass", "stiffness_error": "no stiffness"}
+        what = negative.get(name, f"less than {low:g}")
         raise ArgumentError(
             f"{name}: the distribution reaches {values[run, k]:.4g} for '{columns[k]}' in run "
             f"{run}, {what}; narrow it, for example to A..B"

@@ -15,11 +15,13 @@ from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, Gains, ideal_gai
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampled_loop import Sampling, largest_frequency
-from robot_dynamics.control.sampling.tuning import gains_for
+from robot_dynamics.control.sampling.tuning import Tuner, gains_for
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.kinematic_tree import JointElasticity
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import in_steps
 from robot_dynamics.simulation.simd.compiled_loop import (
     BatchResult,
@@ -108,6 +110,7 @@ class Runner:
             [reference_table(model, structure, motion, t, windows, base) for motion in motions]
         )
         self._starts = np.array([motion.sample(0.0).q for motion in motions])
+        self._placed = _with_motors(plan.robot, model.dynamics, self._starts)
         self._first = first_efforts(model, motions)
         masses = np.diagonal(model.dynamics.mass_matrix(self._starts), axis1=1, axis2=2)
         self._inertia = masses + self._shared["rotor"]
@@ -147,7 +150,7 @@ class Runner:
         plan = self.plan
         motion = runs % len(plan.motions)
         parameters = dict(self._shared)
-        parameters["q"], parameters["last"] = self._starts[motion], self._first[motion]
+        parameters["q"], parameters["last"] = self._placed[motion], self._first[motion]
         if plan.by_drives:
             parameters[OWN_INERTIA] = self._inertia[motion]
         frame = plan.payload_frame
@@ -156,6 +159,13 @@ class Runner:
             QUANTITIES[name].apply(setting, values[name])
         keys = plan.keys(0, int(runs[-1]) + 1)[runs]
         return self.loop.run(parameters, self.references, motion, keys, **how)
+
+
+def _with_motors(robot: Robot, dynamics: Dynamics, starts: Array) -> Array:
+    """Return positions of links and motors at rest, shape (m, N), from those of links (m, n)."""
+    elastic = list(robot.elastic_joints)
+    twist = dynamics.gravity(starts)[:, elastic] / robot.joint_elasticity.stiffness[elastic]
+    return np.concatenate([starts, starts[:, elastic] + twist], axis=1)
 
 
 MOST_RUNS = 0.95
@@ -182,7 +192,8 @@ def model_of(plan: StudyPlan) -> Model:
     if plan.in_task_space and plan.gains == "fitted":
         sampling = Sampling.of(1.0 / plan.rate, _oldest(plan))
         fastest = largest_frequency(DEFAULT_DAMPING_RATIO, sampling)
-    return Model(
+    rigid = JointElasticity(np.full(plan.robot.dof, np.inf), np.zeros(plan.robot.dof))
+    model = Model(
         dynamics,
         gains,
         friction,
@@ -191,7 +202,17 @@ def model_of(plan: StudyPlan) -> Model:
         frame=frame,
         fastest=fastest,
         rotor_inertia=plan.rotor_inertia,
+        elasticity=None if plan.elasticity_known else rigid,
+        encoders=plan.encoders,
     )
+    if model.elasticity is None or plan.gains != "fitted":
+        return model
+    wanted = ideal_gains(dynamics, plan.bandwidth)
+    if plan.integral:
+        wanted = replace(wanted, ki=plan.integral * wanted.kp)
+    sampling = Sampling.of(1.0 / plan.rate)
+    fitting = Tuner(dynamics).model(model, wanted, plan.bandwidth, sampling)
+    return replace(fitting, fastest=min(fitting.fastest, fastest), delay=model.delay)
 
 
 def _oldest(plan: StudyPlan) -> float:

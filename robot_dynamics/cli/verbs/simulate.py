@@ -6,6 +6,7 @@ robot-dynamics simulate arm.urdf --duration 20 --rate 500
 robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
 robot-dynamics simulate arm.urdf --parameters arm.yaml         with identified friction
+robot-dynamics simulate arm.urdf --parameters soft.yaml --encoders motor       of elastic joints
 robot-dynamics simulate panda --base-motion sine:y:0.05:1       on a platform that shakes
 robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
 robot-dynamics simulate openarm.urdf --driver openarm           behind drives that close the loop
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,19 +41,23 @@ from robot_dynamics.cli.recordings import (
 )
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import Friction, Measured, Model, gains_for
+from robot_dynamics.control.gains import ideal_gains
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import rotation_vector
+from robot_dynamics.control.two_masses import ENCODERS, LINK
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.kinematic_tree import JointElasticity
 from robot_dynamics.simulation import (
     Controller,
+    ElasticController,
     LawController,
     Log,
     Plant,
@@ -95,6 +101,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )
+    parser.add_argument(
+        "--encoders",
+        choices=ENCODERS,
+        default=LINK,
+        help="side of elastic joints that is measured; with both, the positions of the links and "
+        "the velocities of the motors (default: %(default)s)",
+    )
     add_driver(parser)
     add_json(parser)
 
@@ -114,6 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.base_motion is not None:
         return _on_moving_base(arguments, robot, motion)
     model, plant = _arm(arguments, robot)
+    if model.elasticity is not None:
+        return _on_springs(arguments, model, plant, motion)
     if arguments.mode is not None:
         return _follow_with_hand(arguments, model, plant, motion)
     rate, logs = arguments.rate, {}
@@ -146,15 +161,56 @@ def _arm(
 ) -> tuple[Model, Plant]:
     """Return the model of an arm and the plant, with identified friction if there is some."""
     found = drives_of(arguments.robot, arguments.parameters, robot)
+    robot = robot if found is None else found.robot(robot)
     dynamics, real = Dynamics(robot), robot
     friction = Friction.of(robot) if found is None else found.friction
     rotors = None if found is None else found.rotor_inertia
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
-    plant = Plant(
-        real, step=1.0 / arguments.rate, friction=friction, rotor_inertia=rotors, base=base
-    )
-    return Model(dynamics, gains_for(dynamics), friction, rotor_inertia=rotors), plant
+    make = fastest_plant if base is None and robot.elastic_joints else partial(Plant, base=base)
+    plant = make(real, step=1.0 / arguments.rate, friction=friction, rotor_inertia=rotors)
+    gains = gains_for(dynamics)
+    return Model(
+        dynamics, gains, friction, rotor_inertia=rotors, encoders=arguments.encoders
+    ), plant
+
+
+def _on_springs(
+    arguments: argparse.Namespace, model: Model, plant: Plant, motion: Trajectory
+) -> int:
+    """Simulate feedforward that knows the springs exactly, quasi-statically or not at all."""
+    if arguments.mode is not None or arguments.output is not None or arguments.record is not None:
+        raise ArgumentError("elastic joints print a table; leave out --mode, --output and --record")
+    robot, period, encoders = model.dynamics.robot, 1.0 / arguments.rate, arguments.encoders
+    wanted = ideal_gains(model.dynamics)
+    tuner = Tuner(model.dynamics)
+    model = tuner.model(model, wanted, model.bandwidth, Sampling.of(period))
+    n = robot.dof
+    rigid = replace(model, elasticity=JointElasticity(np.full(n, np.inf), np.zeros(n)))
+    smooth = _motion(arguments, robot, smoothness=4)
+    laws: dict[str, tuple[Controller, Trajectory]] = {
+        "exact": (ElasticController(model, smooth, period=period), smooth),
+        "quasi-static": (ElasticController(model, motion, period=period), motion),
+        "rigid": (LawController(rigid, "feedforward", period=period), motion),
+    }
+    errors = {
+        name: simulate(plant, law, path, rate=arguments.rate, encoders=encoders).rms_error
+        for name, (law, path) in laws.items()
+    }
+    lowered = tuner.lowered_joints(model, wanted)
+    if arguments.json:
+        print_json({"joint_names": robot.joint_names, "rms_error": errors, "lowered": lowered})
+        return 0
+    title = f"RMS error of the links, encoders: {encoders}, masses {arguments.mass_error:+g} %"
+    table = plain_table(title, ["joint", ""], [*errors])
+    for k, joint in enumerate(robot.independent_joints):
+        cells = (f"{1e3 * error[k]:.4f}" for error in errors.values())
+        table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
+    console = wide_console()
+    console.print(table)
+    if lowered:
+        console.print(f"gains are lowered for elastic joints: {lowered}", soft_wrap=True)
+    return 0
 
 
 def _behind_drives(arguments: argparse.Namespace) -> int:
@@ -255,10 +311,10 @@ def hand_errors(model: Model, hand: str, log: Log) -> Array:
     return np.hstack([desired.position - measured.position, [rotation_vector(R) for R in turns]])
 
 
-def _motion(arguments: argparse.Namespace, robot: Robot) -> Trajectory:
+def _motion(arguments: argparse.Namespace, robot: Robot, smoothness: int = 2) -> Trajectory:
     """Return the desired motion of all joints."""
     if arguments.motion is None:
-        return interpolate(excitation(robot, arguments.duration))
+        return interpolate(excitation(robot, arguments.duration), smoothness=smoothness)
     given = read_motion_file(arguments.motion, robot).arriving_at_rest()
     missing = [name for name in robot.joint_names if name not in given.joint_names]
     if missing:
@@ -270,4 +326,4 @@ def _motion(arguments: argparse.Namespace, robot: Robot) -> Trajectory:
         raise TrajectoryError(
             f"{arguments.motion}: lasts {given.duration:g} s; give at most {LONGEST_S:g} s"
         )
-    return interpolate(given.ordered(robot.joint_names))
+    return interpolate(given.ordered(robot.joint_names), smoothness=smoothness)

@@ -34,6 +34,7 @@ from robot_dynamics.cli.recordings import drives_of
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.settings import DRIVE
+from robot_dynamics.control.two_masses import LINK
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot import Robot
@@ -84,6 +85,7 @@ _DEFAULTS: dict[str, Any] = {
     "lock": "",
     "base_motion": None,
     "known_base": "motion",
+    "encoders": LINK,
     "max_error": 0.05,
     "max_saturation": 1.0,
     "max_hand_position": float("inf"),
@@ -119,11 +121,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: tool0, or the tip that no finger joint moves)",
         "frame": "frame that carries the payload (default: the first tip)",
         "known_payload": "load in the law's model, kg",
-        "parameters": ".yaml of friction and rotors (default: beside the URDF)",
+        "parameters": ".yaml of friction, rotors and elasticity (default: beside the URDF)",
         "lock": "joints to lock, NAME=POSITION with commas",
         "base_motion": "motion of the base: sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in "
         "rad) or a CSV with t, x, y, z, qx, qy, qz, qw (default: it stands)",
         "known_base": "what laws know of it: motion, or still (nothing)",
+        "encoders": "side of elastic joints that is measured: link, motor, or both",
         "seed": "the same seed gives the same study",
     }
     for name, text in texts.items():
@@ -283,7 +286,7 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
     given = None if options["parameters"] is None else Path(str(options["parameters"]))
     drives = drives_of(str(options["robot"]), given, robot)
     return StudyPlan(
-        robot,
+        robot if drives is None else drives.robot(robot),
         runs=int(options["runs"]),
         motions=tuple(_motion(text, robot) for text in str(options["motion"]).split(",")),
         modes=tuple(str(options["modes"]).split(",")),
@@ -304,7 +307,15 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
             name: options[name]
             for name in (
                 *("sampling", "seed", "duration", "rest", "integrator", "bandwidth"),
-                *("known_base", "integral", "effort_rate", "hand", "frame", "known_payload"),
+                *(
+                    "known_base",
+                    "encoders",
+                    "integral",
+                    "effort_rate",
+                    "hand",
+                    "frame",
+                    "known_payload",
+                ),
             )
         },
     )

@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics.compiler.native.loop.loop_steps import Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.controller import Controller
+from robot_dynamics.control.elastic_feedforward import drive_reference
 from robot_dynamics.control.friction import ELEMENTS, Friction, held, slipped_along
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
@@ -148,6 +149,8 @@ class CompiledLoop:
         )
         if record:
             kept["tau"] = kept.pop(self._tau)
+            for name in ("q", "qd"):
+                kept[name] = kept[name][..., : self.inertias.arm.dof]
         results = in_units({name: native.get(memory, name, count) for name in STATISTICS})
         return BatchResult(results, {name: values[:, :count] for name, values in kept.items()})
 
@@ -249,7 +252,24 @@ def reference_table(
     columns = [q, qd, qdd, effort, windows]
     columns += [] if hand is None else [hand_table(model, hand, State(q, qd, qdd))]
     columns += [] if directions is None else [directions]
+    if model.dynamics.robot.elastic_joints:
+        columns += _of_drives(model, structure, motion, t)
     return np.concatenate(columns if base is None else [*columns, base], axis=1)
+
+
+def _of_drives(model: Model, structure: LoopStructure, motion: Trajectory, t: Array) -> list[Array]:
+    """Return the reference of the drives of elastic joints, shape (N, n) each: q, qd and efforts.
+
+    The efforts are those of the middle of a step, for which they are held.
+    """
+    middle = t + (t[1] - t[0]) / 2.0 if len(t) > 1 else t
+    found = [
+        drive_reference(
+            model, motion.sample(at), motion.higher(at) if motion.smoothness == 4 else None
+        )
+        for at in (t, middle)
+    ]
+    return [found[0].q, found[0].qd, found[1].tau]
 
 
 def _directions(model: Model, q: Array) -> Array | None:

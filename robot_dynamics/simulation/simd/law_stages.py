@@ -34,6 +34,7 @@ from robot_dynamics.control.motion import later
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.step_kernels import key_of, laws_of
+from robot_dynamics.control.two_masses import LINK, MOTOR, TwoMasses
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
@@ -56,7 +57,10 @@ BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
 ROWS = ("q", "qd", "qdd", "effort")
 """Columns of a reference table for every joint, in this order; two weights follow,
 `hand.HAND_ROWS` if there is a hand, the directions that the friction of the model remembers if it
-does, and `plant_stages.BASE_SIZE` if the base moves."""
+does, the `DriveReference` of elastic joints, and `plant_stages.BASE_SIZE` if the base moves."""
+
+SIDE = ("side_q", "side_qd")
+"""State of elastic joints on the side of their encoders."""
 
 LAW = "law_"
 """Prefix of the arrays with settings of the step, and of the one with its load."""
@@ -188,6 +192,9 @@ class LawStages:
         remembers = controller.model.friction is not None and controller.model.friction.remembers
         self._hand = slice(4 * n + 2, 4 * n + 2 + hand)
         self._directions = slice(self._hand.stop, self._hand.stop + (n if remembers else 0))
+        self._masses = TwoMasses.of(inertias.robot)
+        of_drives = 3 * n if self._masses.joints else 0
+        self._of_drives = slice(self._directions.stop, self._directions.stop + of_drives)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -200,13 +207,14 @@ class LawStages:
             *("sensor_delay", "command_delay", "counted", "early", "late", "lived"),
         )
         return {
-            "reference": self._directions.stop + (BASE_SIZE if self.how.base else 0),
+            "reference": self._of_drives.stop + (BASE_SIZE if self.how.base else 0),
             "noise": 2 * n,
             "deviation": 2 * n,
             "resolution": 2 * n,
             "fineness": 2 * n,
             **dict.fromkeys((*state, *statistics), n),
             **dict.fromkeys((*single, *HAND_STATISTICS), one),
+            **dict.fromkeys(SIDE if self._masses.joints else (), n),
             **dict.fromkeys((*HELD, *COMMANDED, OWN_INERTIA) if self.how.drives else (), n),
             **{name: len(constant) for name, constant in self.constant.items()},
         }
@@ -215,8 +223,10 @@ class LawStages:
         """Return the steps from the state to the efforts that act on the plant."""
         read: tuple[Item, ...] = (self._see(),)
         kept: tuple[Item, ...] = ()
+        if self._masses.joints:
+            kept = (self._encode(),)
         if self.how.sensed:
-            kept = (Remember("states", ("q", "qd")),)
+            kept = (*kept, Remember("states", self._side))
             late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
             noise = When("noisy", (Normals("noise", "key", "turn"),))
             read = (*read, late, noise, self._measure())
@@ -235,10 +245,27 @@ class LawStages:
         """Copy the true state, which is the measured one without a sensor."""
         name = "seen" if self.how.sensed else "measured"
 
-        def function(q: Array, qd: Array) -> dict[str, Any]:
-            return {f"{name}_q": q, f"{name}_qd": qd}
+        def function(**x: Array) -> dict[str, Any]:
+            return dict(zip((f"{name}_q", f"{name}_qd"), (x[y] for y in self._side), strict=True))
 
-        return Stage("see", function, ("q", "qd"), (f"{name}_q", f"{name}_qd"))
+        return Stage("see", function, self._side, (f"{name}_q", f"{name}_qd"))
+
+    @property
+    def _side(self) -> tuple[str, str]:
+        """Arrays of the true state that encoders measure."""
+        return SIDE if self._masses.joints else ("q", "qd")
+
+    def _encode(self) -> Stage:
+        """Take the side of elastic joints that encoders measure."""
+        links, drives = list(range(self.n)), self._masses.drives
+        encoders = self._model.encoders
+
+        def function(q: Array, qd: Array) -> dict[str, Any]:
+            of_q = drives if encoders == MOTOR else links
+            of_qd = links if encoders == LINK else drives
+            return dict(zip(SIDE, (q[of_q], qd[of_qd]), strict=True))
+
+        return Stage("encode", function, ("q", "qd"), SIDE)
 
     def _timing(self) -> Stage:
         """Test whether a control period begins in this step."""
@@ -297,6 +324,9 @@ class LawStages:
         step, n = self._step, self.n
         row = x["reference"]
         rows = [row[i * n : (i + 1) * n] for i in range(len(ROWS))]
+        if self._masses.joints:
+            rows[0], rows[1], tau = np.split(row[self._of_drives], 3)
+            rows[3] = tau if self._number == FEEDFORWARD else rows[3]
         known: dict[str, Any] = {}
         for layout in (step.state, step.arrived):
             initial = layout.initial()
@@ -392,8 +422,9 @@ class LawStages:
 
         def function(**x: Array) -> dict[str, Any]:
             counts = x["alive"][0] * (x["due"][0] if self.how.every else 1.0)
-            e = position_error(x["reference"][:n], x["q"], self._continuous)
-            speed = x["qd"] @ x["qd"]
+            q, qd = x["q"][:n], x["qd"][:n]
+            e = position_error(x["reference"][:n], q, self._continuous)
+            speed = qd @ qd
             early, late = x["reference"][4 * n : 4 * n + 2]
             found = {
                 "square_error": x["square_error"] + counts * (e * e),
@@ -408,12 +439,12 @@ class LawStages:
             if self.how.passive:
                 at_stop = [
                     maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
-                    for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
+                    for q, low, high in zip(x["q"][:n], x["lower"], x["upper"], strict=True)
                 ]
                 found["stopped"] = x["stopped"] + counts * np.array(at_stop)
             if hand is not None:
                 desired = hand_rows(x["reference"][self._hand])
-                pose = frame_pose(self.inertias.arm, x["q"], hand)
+                pose = frame_pose(self.inertias.arm, x["q"][:n], hand)
                 away, s = hand_error(desired["rotation"], desired["position"], *pose)
                 for part, size, square in (
                     ("position", away, away),
@@ -461,6 +492,7 @@ def law_key(controller: Controller, structure: LoopStructure) -> str:
     fixed = {name: np.where(constant[name], numbers[name], np.nan) for name in numbers}
     loaded = model.friction is not None and bool(model.friction.load.any())
     parts = [key_of(kernels.step, kernels.robot), loaded, *(x.tobytes() for x in fixed.values())]
+    parts += [model.dynamics.robot.elastic_joints, model.encoders]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
