@@ -18,6 +18,7 @@ from robot_dynamics.control.logic import (
     both,
     chosen,
     either,
+    equal,
     first_largest,
     less,
     negated,
@@ -58,6 +59,11 @@ UNEVEN = 0.5
 """Largest relative deviation of the times between turns from their mean: a loop near its stability
 limit oscillates evenly, an arm under repeated pushes does not."""
 
+SOFT, SOFTER = 0.5, 0.25
+"""Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling, and the
+factor on it each time it oscillates still: the rule does not know the resonance of an elastic joint
+that the model takes for rigid."""
+
 PERIOD_S = 4e-3
 """Least time between two samples of the error, s."""
 
@@ -75,6 +81,7 @@ OSCILLATION = {
     "oscillating_joint": Field(SCALAR, "this joint"),
     "oscillating_size": Field(SCALAR, "size of its last half wave, rad or m"),
     "oscillating_rate": Field(SCALAR, "frequency of the oscillation, Hz"),
+    "softness": Field(SCALAR, "relative bandwidth that holds an arm which oscillated", SOFT),
 }
 
 
@@ -103,6 +110,7 @@ def look(x: Any) -> dict[str, Any]:
     sizes, times = chosen(turned, new_sizes, sizes), chosen(turned, new_times, times)
     found = either(0.0 * size, *(_obeys(rule, sizes, times) for rule in RULES)) * turned
     span = maximum(times[-1] - times[-4], PERIOD_S)
+    softer = chosen(equal(x.cause, Cause.OSCILLATION), SOFTER * x.softness, SOFT)
     i, oscillates, last, rate = first_largest(found, sizes[-1], 1.5 / span)
     return {
         "looked_at": x.now,
@@ -115,6 +123,7 @@ def look(x: Any) -> dict[str, Any]:
         "oscillating_joint": i,
         "oscillating_size": last,
         "oscillating_rate": rate,
+        "softness": chosen(oscillates, softer, x.softness),
     }
 
 

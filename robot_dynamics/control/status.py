@@ -238,7 +238,8 @@ SENTENCES = {
     Cause.OSCILLATION: Sentence(
         "joint '{joint}' oscillates by {value} at {limit}",
         ("position", "frequency"),
-        "lower the gains or the bandwidth, or raise the rate of the states",
+        "lower the gains or the bandwidth, raise the rate of the states, or set the elasticity of "
+        "the joints",
         2,
     ),
 }

@@ -64,9 +64,6 @@ from robot_dynamics.foundation.arrays import Array
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
 
-SOFT = 0.5
-"""Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling."""
-
 EVENTS: Mapping[str, Field] = {
     "state_new": Field(SCALAR, "1 if a state came since the last cycle"),
     "resume": Field(SCALAR, "1 to follow again after a stop"),
@@ -373,7 +370,7 @@ class Step:
         def function(x: Facts) -> dict[str, Any]:
             arm = self._arm(x)
             if name == laws.COUPLED_LAW:
-                share = chosen(equal(x.cause, Cause.OSCILLATION), SOFT, 1.0)
+                share = chosen(equal(x.cause, Cause.OSCILLATION), x.softness, 1.0)
                 arm = arm.with_coupling(share)
             q, qd, qdd = x.desired
             if not law.feedback:  # the arm may be anywhere: what the model lacks shows where it is
