@@ -23,7 +23,7 @@ from robot_dynamics.trajectory.trajectory import State
 
 
 class DriveReference(NamedTuple):
-    """What encoders measure on a desired motion, and its efforts, shape (n,) or (N, n) each.
+    """State that encoders measure on a desired motion, and its efforts, shape (n,) or (N, n) each.
 
     Attributes:
         q: Positions, rad or m.

@@ -15,6 +15,7 @@ from robot_dynamics.identification.export.parameter_file import (
     write_parameters,
 )
 from robot_dynamics.identification.export.write_back import with_identified, write_urdf
+from robot_dynamics.identification.joint_stiffness import ElasticityFit, identify_elasticity
 from robot_dynamics.identification.partial import (
     FrictionFit,
     GravityFit,
@@ -28,6 +29,7 @@ from robot_dynamics.recordings.recording import Recording
 __all__ = [
     "DriveGains",
     "Drives",
+    "ElasticityFit",
     "Excitation",
     "FrictionFit",
     "GainRatios",
@@ -40,6 +42,7 @@ __all__ = [
     "excite",
     "identify",
     "identify_drive_gains",
+    "identify_elasticity",
     "identify_friction",
     "identify_gain_ratios",
     "identify_gravity",

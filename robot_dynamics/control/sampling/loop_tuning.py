@@ -97,7 +97,10 @@ class LoopTuning:
         self.lowered = model.bandwidth < (1.0 - EQUAL) * self._bandwidth
         self._does = "gains are as given"
         if resonant := self._tuner.lowered_joints(model, self.wanted):
-            self._does = f"gains are lowered for elastic joints: {resonant}"
+            self._does = (
+                f"gains are lowered for elastic joints, {resonant}, and feedback is by the mass "
+                f"matrix, at a bandwidth of {model.bandwidth:.3g} rad/s"
+            )
             self.lowered = True
         if model.coupled:
             self._does = (

@@ -139,9 +139,16 @@ class SampledArm(NamedTuple):
     whole: int
 
     def is_stable(self, kp: Array, kd: Array) -> bool:
-        """Return whether PD with these gains, shape (n,), is stable in all poses."""
+        """Return whether PD is stable in all poses.
+
+        Args:
+            kp: Gains, shape (n,), or matrices of them by pose, shape (N, n, n).
+            kd: In the same form.
+        """
         count, m, n = self.now.shape
-        feedback = -(kp[:, None] * self.q + kd[:, None] * self.qd)
+        if kp.ndim == 1:
+            kp, kd = np.diag(kp), np.diag(kd)
+        feedback = -(kp @ self.q + kd @ self.qd)
         waiting = (self.whole + 1) * n  # u_(k-1), u_(k-2) and so on
         F = np.zeros((count, m + waiting, m + waiting))
         F[:, :m, :m] = self.step
@@ -168,8 +175,9 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
     """Return a model whose feedback keeps the resonances of its elastic joints stable.
 
     The natural frequency of each joint is reduced until the joint alone is stable at its least and
-    greatest inertia, with twice its gains; then those of all joints until the whole arm is. The
-    bandwidth of feedback by the mass matrix is reduced as that of the joint that is reduced most.
+    greatest inertia, with twice its gains; then those of all joints until the whole arm is. Where
+    that leaves less than wanted, the mode feedforward uses the mass matrix, at a bandwidth that is
+    stable: with gravity at the measured positions a soft arm does not fall.
 
     Args:
         model: The arm with gains that fit its sampling.
@@ -185,18 +193,21 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
         inertia = np.array([free[:, i].min(), free[:, i].max(), moved[:, i].max()])
         alone = loop.joint(i).sampled(inertia[:, None, None], sampling)
         shares[i] = _largest_share(alone, gains.kp[i : i + 1], gains.kd[i : i + 1])
-    together = loop.sampled(M[:: max(len(M) // POSES, 1)], sampling)
+    some = M[:: max(len(M) // POSES, 1)]
+    together = loop.sampled(some, sampling)
     shares = shares * _largest_share(together, gains.kp * shares**2, gains.kd * shares)
     if (shares == 1.0).all():
         return replace(model, coupled=False)
-    least = float(shares.min())
+    moved_by_motors, w = some + np.diag(loop.rotors), model.bandwidth
+    damping = 2.0 * model.damping_ratio * w * moved_by_motors
+    bandwidth = w * _largest_share(together, w * w * moved_by_motors, damping)
     kp, kd, ki = gains.kp * shares**2, gains.kd * shares, gains.ki * shares**3
     return replace(
         model,
         gains=replace(gains, kp=kp, kd=kd, ki=ki),
-        bandwidth=least * model.bandwidth,
-        fastest=min(model.fastest, least * model.bandwidth),
-        coupled=False,
+        bandwidth=bandwidth,
+        fastest=min(model.fastest, bandwidth),
+        coupled=True,
     )
 
 

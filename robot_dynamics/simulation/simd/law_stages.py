@@ -326,7 +326,7 @@ class LawStages:
         rows = [row[i * n : (i + 1) * n] for i in range(len(ROWS))]
         if self._masses.joints:
             rows[0], rows[1], tau = np.split(row[self._of_drives], 3)
-            rows[3] = tau if self._number == FEEDFORWARD else rows[3]
+            rows[3] = tau if self._number in (FEEDFORWARD, COUPLED) else rows[3]
         known: dict[str, Any] = {}
         for layout in (step.state, step.arrived):
             initial = layout.initial()
