@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from rich.table import Table
 
+from robot_dynamics.cli.arguments import joint_units
 from robot_dynamics.cli.output import plain_table, save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.foundation.arrays import Array
@@ -65,11 +66,59 @@ class Comparison(NamedTuple):
             "joint_names": self.feedforward.joint_names,
             "effort_limit": effort_limits(robot),
             "modes": {
-                mode: {"rms_error": log.rms_error, "peak_effort": log.peak_effort}
+                mode: {
+                    "rms_error": log.rms_error,
+                    "peak_effort": log.peak_effort,
+                    "saturated": log.saturated.mean(axis=0),
+                }
                 for mode, log in logs.items()
             },
             "times_smaller": {mode: self.times_smaller(CONTROL[mode]) for mode in [*CONTROL][1:]},
         }
+
+
+def remarks(comparison: Comparison, robot: Robot, needed: Array) -> list[str]:
+    """Return the result in sentences: impossible motions, saturation, and how much better.
+
+    Args:
+        comparison: The runs.
+        robot: The robot.
+        needed: Largest efforts of the motion by the model, shape (n,), N m or N.
+    """
+    names, limits = robot.joint_names, effort_limits(robot)
+    units = [unit for _, unit in joint_units(robot, names)]
+    lines = []
+    over = np.flatnonzero(needed > limits)
+    if len(over):
+        i = over[np.argmax(needed[over] / limits[over])]
+        more = f" (and {len(over) - 1} more joints)" if len(over) > 1 else ""
+        lines.append(
+            f"the motion is impossible: joint '{names[i]}' needs {needed[i]:.4g} {units[i]}, "
+            f"beyond its limit of {limits[i]:.4g} {units[i]}{more}; correct the limits in the URDF, or "
+            "give another --motion"
+        )
+    else:
+        lines.append(comparison.summary)
+    unlimited = np.flatnonzero(~np.isfinite(limits))
+    if len(unlimited):
+        i = unlimited[np.argmax(needed[unlimited])]
+        which = "the robot" if len(unlimited) == len(names) else ", ".join(
+            names[k] for k in unlimited
+        )  # fmt: skip
+        lines.append(
+            f"no effort limits for {which} in the URDF, so nothing is cut: the motion needs up to "
+            f"{needed[i]:.4g} {units[i]}"
+        )
+    for mode, label in CONTROL.items():
+        share = getattr(comparison, mode).saturated.mean(axis=0)
+        cut = ", ".join(f"{names[k]} {_percent(share[k])}" for k in np.flatnonzero(share))
+        if cut:
+            lines.append(f"effort at its limit with {label}, share of the cycles: {cut}")
+    return lines
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.01 else f"{100.0 * share:.0f} %"
 
 
 def tracking_table(comparison: Comparison, robot: Robot) -> Table:

@@ -38,7 +38,8 @@ class Log:
         q_d: Desired positions, shape (N, n).
         qd_d: Desired velocities, shape (N, n).
         tau: Efforts that acted, after limiting, shape (N, n).
-        saturated: Whether a joint's effort was cut, shape (N, n).
+        saturated: Whether a joint's effort was at its limit, by the controller or by the plant,
+            shape (N, n).
         continuous: Whether a joint is continuous, shape (n,).
     """
 
@@ -143,7 +144,8 @@ def simulate(
         for _ in range(steps):
             commands.append(command)
             plant.step(commands[0])
-        tau[k], saturated[k] = plant.tau, plant.saturated
+        tau[k] = plant.tau
+        saturated[k] = np.logical_or(plant.saturated, np.abs(plant.tau) >= plant.limit)
     return Log(
         trajectory.joint_names,
         t,

@@ -14,6 +14,8 @@ import numpy as np
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.interpolation import interpolate
+from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
@@ -29,6 +31,12 @@ CHUNK = 4096
 QUANTITIES = ("position", "velocity", "acceleration", "effort")
 """Quantities in the order in which they are reported. A motion far out of range is also too fast
 and takes too much effort, but slowing it down would not help."""
+
+EFFORT_SHARE = 0.8
+"""Share of the effort limits that a motion of the package's own choice may need."""
+
+SCALES = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1)
+"""Scales by which such a motion is shrunk until it fits."""
 
 SLOWEST = 20.0
 """Largest factor by which a motion is slowed down."""
@@ -168,6 +176,39 @@ def slowed_to_fit(
         # Speed falls with the factor, acceleration and the effort that it takes with its square
         needed = [one.ratio if one.quantity == "velocity" else one.ratio**0.5 for one in found]
         factor = min(factor * max(1.02, 1.002 * min(max(needed), 2.0)), SLOWEST)
+
+
+def shrunk_to_fit(waypoints: Waypoints, robot: Robot, effort: Effort) -> Waypoints:
+    """Shrink a motion towards the middle of the joint ranges until its efforts fit.
+
+    Args:
+        waypoints: Motion of all joints of the robot, in their order.
+        robot: Robot with the limits; unknown ones are infinite, and so are effort limits of zero.
+        effort: Efforts of the motion.
+
+    Returns:
+        The motion at the first of `SCALES` that needs at most `EFFORT_SHARE` of the limits, or at
+        the last one if none does.
+    """
+    centre, limit = middle_pose(robot), usable_effort(robot)
+    for scale in SCALES:
+        derivatives = (waypoints.velocities, waypoints.accelerations)
+        smaller = Waypoints(
+            waypoints.joint_names,
+            waypoints.times,
+            centre + scale * (waypoints.positions - centre),
+            *(None if values is None else scale * values for values in derivatives),
+        )
+        motion = _samples(interpolate(smaller))
+        if all((np.abs(effort(state)) <= limit).all() for _, state in motion):
+            break
+    return smaller
+
+
+def usable_effort(robot: Robot) -> Array:
+    """Return `EFFORT_SHARE` of the effort limits, shape (n,), N m or N; infinite where unknown."""
+    limit = robot.limits.effort
+    return np.asarray(EFFORT_SHARE * np.where(limit > 0.0, limit, np.inf))
 
 
 def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:

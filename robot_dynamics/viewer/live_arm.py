@@ -31,6 +31,7 @@ from robot_dynamics.simulation import Plant, check_physical
 from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory import Follower, Waypoints, excitation, random_poses
+from robot_dynamics.trajectory.motion_limits import shrunk_to_fit
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
@@ -121,9 +122,10 @@ class LiveArm:
         stops: Any = self._loaded
         self._plant = Plant(robot, middle, dynamics=stops, stops=True, step=CYCLE_S, base=base)
         self._follower = Follower(robot.joint_names, middle, continuous=self._model.continuous)
+        chosen = {EXCITATION: excitation(robot, 8.0, rate=25.0), POSES: random_poses(robot, seed=1)}
         self._motions = {
-            EXCITATION: excitation(robot, 8.0, share=0.5, speed_share=0.5, rate=25.0),
-            POSES: random_poses(robot, seed=1),
+            name: shrunk_to_fit(motion, robot, lambda state: self._model.feedforward(*state))
+            for name, motion in chosen.items()
         }
         if waypoints is not None:
             self._motions = {FROM_FILE: waypoints, **self._motions}

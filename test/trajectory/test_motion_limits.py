@@ -12,12 +12,20 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.robot.kinematic_tree import JointLimits
 from robot_dynamics.trajectory import (
     Follower,
+    State,
     Waypoints,
     excitation,
     interpolate,
     polynomial_345,
 )
-from robot_dynamics.trajectory.motion_limits import check_limits, slowed_to_fit, violations
+from robot_dynamics.trajectory.motion_limits import (
+    EFFORT_SHARE,
+    check_limits,
+    shrunk_to_fit,
+    slowed_to_fit,
+    usable_effort,
+    violations,
+)
 
 NAMES = ("shoulder", "elbow")
 
@@ -193,3 +201,23 @@ def test_time_scaling_gives_up_where_gravity_alone_is_too_much(planar):
         slowed_to_fit(w, interpolate, lambda t: violations(t, planar, heavy))
     assert "joint 'shoulder' needs effort" in str(refusal.value)
     assert str(refusal.value).endswith("(slowing down 20 times did not help)")
+
+
+def test_a_motion_shrinks_about_the_middle_pose_until_its_efforts_fit(planar):
+    effort, given = efforts_of(planar), excitation(planar, 1.0)
+    needed = np.abs(effort(interpolate(given).sample(given.times))).max(axis=0)
+    held = np.abs(effort(State(*np.zeros((3, 2)))))
+    tight = limited(planar, (held + 0.5 * (needed - held)) / EFFORT_SHARE)
+    fitting = shrunk_to_fit(given, tight, effort)
+    assert (np.abs(effort(interpolate(fitting).sample(given.times))) <= usable_effort(tight)).all()
+    ratio = np.ptp(fitting.positions, axis=0) / np.ptp(given.positions, axis=0)
+    assert ratio == pytest.approx(ratio[0]) and ratio[0] < 1.0
+    np.testing.assert_allclose(fitting.positions[0], given.positions[0])
+
+
+def limited(robot, efforts):
+    joints = list(robot.joints)
+    for joint, effort in zip(robot.independent_joints, efforts, strict=True):
+        limits = replace(joint.limits, effort=float(effort))
+        joints[joints.index(joint)] = replace(joint, limits=limits)
+    return replace(robot, joints=tuple(joints))

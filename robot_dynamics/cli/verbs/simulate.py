@@ -39,7 +39,7 @@ from robot_dynamics.cli.recordings import (
     drives_of,
     read_motion_file,
 )
-from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
+from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, remarks, tracking_table
 from robot_dynamics.control import Friction, Measured, Model, gains_for
 from robot_dynamics.control.gains import ideal_gains
 from robot_dynamics.control.laws import TASK_MODES
@@ -70,6 +70,7 @@ from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.simulation.drive_loop import PERIOD_S
 from robot_dynamics.simulation.driven_loop import FIELDS, simulate_drives
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
+from robot_dynamics.trajectory.motion_limits import shrunk_to_fit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,13 +121,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.driver is not None:
         return _behind_drives(arguments)
     check_physical(robot)
-    motion = _motion(arguments, robot)
     if arguments.record is not None:
         description = text_of_robot(arguments.robot)
         from robot_dynamics.viewer import simulated_runs  # noqa: PLC0415  # needs mcap
     if arguments.base_motion is not None:
-        return _on_moving_base(arguments, robot, motion)
+        return _on_moving_base(arguments, robot)
     model, plant = _arm(arguments, robot)
+    motion = _motion(arguments, model)
     if model.elasticity is not None:
         return _on_springs(arguments, model, plant, motion)
     if arguments.mode is not None:
@@ -137,13 +138,16 @@ def run(arguments: argparse.Namespace) -> int:
             progress("following the motion", k / len(CONTROL))
             law = LawController(model, mode, period=1.0 / rate)
             logs[mode] = simulate(plant, law, motion, rate=rate)
+    needed = np.abs(model.feedforward(*motion.sample(logs["feedforward"].t))).max(axis=0)
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
+    said = remarks(comparison, robot, needed)
     console = wide_console(stderr=arguments.json)
     if arguments.json:
-        print_json(comparison.numbers(robot))
+        print_json(comparison.numbers(robot) | {"needed_effort": needed, "remarks": said})
     else:
         console.print(tracking_table(comparison, robot))
-        console.print(comparison.summary)
+        for line in said:
+            console.print(line, highlight=False)
     if arguments.output is not None:
         picture = arguments.output / f"{identifier(robot.name)}.png"
         draw([comparison], robot, picture)
@@ -187,7 +191,7 @@ def _on_springs(
     model = tuner.model(model, wanted, model.bandwidth, Sampling.of(period))
     n = robot.dof
     rigid = replace(model, elasticity=JointElasticity(np.full(n, np.inf), np.zeros(n)))
-    smooth = _motion(arguments, robot, smoothness=4)
+    smooth = _motion(arguments, model, smoothness=4)
     laws: dict[str, tuple[Controller, Trajectory]] = {
         "exact": (ElasticController(model, smooth, period=period), smooth),
         "quasi-static": (ElasticController(model, motion, period=period), motion),
@@ -220,8 +224,8 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
     arm = driven_arm(arguments)
     robot, (driver, gains) = arm.robot, arm.closing_drives()
     check_physical(robot)
-    motion, rate = _motion(arguments, robot), driver.rate.value
     model = Model(Dynamics(robot), gains, Friction.of(robot))
+    motion, rate = _motion(arguments, model), driver.rate.value
     real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = fastest_plant(real, step=PERIOD_S, friction=Friction.of(robot))
     errors = {}
@@ -241,13 +245,13 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _on_moving_base(arguments: argparse.Namespace, robot: Robot, motion: Trajectory) -> int:
+def _on_moving_base(arguments: argparse.Namespace, robot: Robot) -> int:
     """Simulate feedforward on a moving base that it knows, or takes for still; print the errors."""
     if arguments.mode is not None or arguments.output is not None or arguments.record is not None:
         raise ArgumentError("--base-motion prints a table; leave out --mode, --output and --record")
     base = read_base_motion(arguments.base_motion)
     model, plant = _arm(arguments, robot, base)
-
+    motion = _motion(arguments, model)
     period = 1.0 / arguments.rate
     informed = LawController(replace(model, base=base(0.0)), "feedforward", period=period)
 
@@ -311,10 +315,13 @@ def hand_errors(model: Model, hand: str, log: Log) -> Array:
     return np.hstack([desired.position - measured.position, [rotation_vector(R) for R in turns]])
 
 
-def _motion(arguments: argparse.Namespace, robot: Robot, smoothness: int = 2) -> Trajectory:
-    """Return the desired motion of all joints."""
+def _motion(arguments: argparse.Namespace, model: Model, smoothness: int = 2) -> Trajectory:
+    """Return the desired motion of all joints; the default one fits the effort limits."""
+    robot = model.dynamics.robot
     if arguments.motion is None:
-        return interpolate(excitation(robot, arguments.duration), smoothness=smoothness)
+        chosen = excitation(robot, arguments.duration)
+        fitting = shrunk_to_fit(chosen, robot, lambda state: model.feedforward(*state))
+        return interpolate(fitting, smoothness=smoothness)
     given = read_motion_file(arguments.motion, robot).arriving_at_rest()
     missing = [name for name in robot.joint_names if name not in given.joint_names]
     if missing:

@@ -25,6 +25,7 @@ from robot_dynamics.identification.excitation.motion_families import (
 )
 from robot_dynamics.identification.excitation.surroundings import Surroundings
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.motion_limits import EFFORT_SHARE, SCALES, usable_effort
 from robot_dynamics.trajectory.trajectory import State
 from robot_dynamics.trajectory.waypoints import Waypoints
 
@@ -32,9 +33,6 @@ CRITERIA = ("determinant", "condition")
 
 STATES = 160
 """State of a motion that are evaluated."""
-
-EFFORT = 0.8
-"""Share of the effort limits that a motion may use."""
 
 REVERSAL = 1e-9
 """Speed up to which Coulomb friction of an effort that is looked at is not whole, rad/s or m/s."""
@@ -131,25 +129,20 @@ def excite(
     return Excitation(motion, best.condition, search.first, done, stopped)
 
 
-def _usable_effort(robot: Robot) -> Array:
-    limit = robot.limits.effort
-    return np.asarray(EFFORT * np.where(limit > 0.0, limit, np.inf))
-
-
 def _movable_effort(robot: Robot) -> Array:
     """Return the usable efforts less Coulomb friction, shape (n,), N m or N.
 
     Raises:
         RobotError: If nothing is left for a joint.
     """
-    coulomb, limit = Friction.of(robot).coulomb, _usable_effort(robot)
+    coulomb, limit = Friction.of(robot).coulomb, usable_effort(robot)
     stuck = np.flatnonzero(coulomb >= limit)
     if len(stuck):
         j = stuck[0]
         raise RobotError(
             f"joint '{robot.joint_names[j]}': friction of {coulomb[j]:.4g} N m or N holds it "
-            f"against {100 * EFFORT:.0f} % of its effort limit of {robot.limits.effort[j]:.4g}; "
-            "correct one of them in the URDF, or fix the joint there"
+            f"against {100 * EFFORT_SHARE:.0f} % of its effort limit of "
+            f"{robot.limits.effort[j]:.4g}; correct one of them in the URDF, or fix the joint there"
         )
     return limit - coulomb
 
@@ -195,7 +188,7 @@ class _Search:
     ) -> None:
         self.dynamics, self.family, self.criterion = dynamics, family, criterion
         self.surroundings, self.first = surroundings, np.inf
-        self.limit = _usable_effort(dynamics.robot)
+        self.limit = usable_effort(dynamics.robot)
         self.friction = Friction.of(dynamics.robot)
         self.base = np.array([b.value for b in self.dynamics.base_parameters])
         self.time = np.linspace(0.0, family.duration, STATES, endpoint=False)
@@ -229,7 +222,7 @@ class _Search:
 
         A motion with a merit up to `least` is discarded before its surroundings are checked.
         """
-        for scale in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1):
+        for scale in SCALES:
             states = self.family.states(x, self.time, scale)
             Y = self.dynamics.regressor(*states)
             effort = Y @ self.base + self.friction.smooth(states.qd, REVERSAL)

@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.identification.excitation.excitation_search import EFFORT, excite
+from robot_dynamics.identification.excitation.excitation_search import excite
 from robot_dynamics.identification.excitation.motion_families import KINDS, MotionBounds, family
 from robot_dynamics.identification.excitation.surroundings import (
     Surroundings,
@@ -15,6 +15,7 @@ from robot_dynamics.identification.excitation.surroundings import (
 )
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.trajectory.motion_limits import EFFORT_SHARE
 
 ROBOT = read_urdf(find_robot("ur5"))
 BOUNDS = MotionBounds.of(ROBOT)
@@ -34,7 +35,7 @@ def test_a_motion_keeps_every_limit_and_rests_at_both_ends(kind):
     assert (np.abs(qd) < 1.01 * BOUNDS.velocity).all()
     assert (np.abs(qdd) < 1.01 * BOUNDS.acceleration).all()
     effort = Dynamics(ROBOT).inverse(q, qd, qdd)
-    assert (np.abs(effort) < 1.05 * EFFORT * ROBOT.limits.effort).all()
+    assert (np.abs(effort) < 1.05 * EFFORT_SHARE * ROBOT.limits.effort).all()
     np.testing.assert_allclose(qd[[0, -1]], 0.0, atol=1e-9)
     np.testing.assert_allclose(q[0], q[-1], atol=1e-9)
 
@@ -56,7 +57,7 @@ def test_friction_of_the_urdf_counts_in_the_efforts():
     qd = motion.velocities
     effort = Dynamics(robot).inverse(motion.positions, qd, motion.accelerations)
     effort += 5.0 * qd + 10.0 * np.sign(qd)
-    assert (np.abs(effort) < 1.05 * EFFORT * robot.limits.effort).all()
+    assert (np.abs(effort) < 1.05 * EFFORT_SHARE * robot.limits.effort).all()
 
 
 def test_a_joint_that_friction_holds_is_named():
