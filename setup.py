@@ -27,6 +27,7 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
 ]
 VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
     "viser>=1.0",
+    "msgspec>=0.18",
     "trimesh>=4",
     "pycollada>=0.8",
     "mcap>=1.2",
@@ -41,7 +42,7 @@ IDENTIFICATION = [  # bags, physically consistent inertias, clearance of meshes
     "trimesh>=4",
     "pycollada>=0.8",
 ]
-CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab in a shell
+CLI = ["matplotlib>=3.6", "argcomplete>=3"]  # pictures, Tab in a shell
 STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6", *CLI]
 DEMO = ["example-robot-data>=4.3", *CLI]
 EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'"  # has wheels there
@@ -52,6 +53,7 @@ TORCH = ["torch>=2.2"]
 
 TEST = [
     "pytest>=9",
+    "rich>=13",
     "pytest-xdist>=3",
     "hypothesis>=6",
     "sympy>=1.12",

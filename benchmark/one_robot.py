@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from benchmark.peers import PEERS, States, Work, bare_urdf
 from robot_dynamics.cli.arguments import load_robot, text_of_robot
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot, read_urdf
 from robot_dynamics.robot.catalogue import known_robots
 
@@ -82,7 +82,7 @@ def _timed(arguments: argparse.Namespace) -> int:
     text = bare_urdf(text_of_robot(name))
     robot = read_urdf(text)
     states = States(*np.random.default_rng(0).uniform(-1.0, 1.0, (4, BATCH, robot.dof)))
-    console = wide_console(130)
+    show = Printer()
     with Console(stderr=True).status("compiling") as status:
         contenders = {OURS: ours(robot, states)}
         others, left_out = peers(text, robot, states, contenders[OURS])
@@ -95,9 +95,9 @@ def _timed(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"robot": robot.name, "seconds": times, "left_out": left_out})
         return 0
-    console.print(table_of(robot, times, list(contenders)))
+    show(table_of(robot, times, list(contenders)))
     for who, reason in left_out.items():
-        console.print(f"{who}: left out, {reason}", soft_wrap=True, markup=False, highlight=False)
+        show(f"{who}: left out, {reason}")
     return 0
 
 
@@ -170,10 +170,10 @@ def best_of_turns(calls: Mapping[str, Callable[[], object]]) -> dict[str, float]
     return best
 
 
-def table_of(robot: Robot, times: Mapping[str, Mapping[str, Time]], names: list[str]) -> Table:
+def table_of(robot: Robot, times: Mapping[str, Mapping[str, Time]], names: list[str]) -> TextTable:
     """The times and ratios for the terminal."""
     others = [name for name in names if name != OURS]
-    table = plain_table(
+    table = TextTable(
         f"{robot.name}, {robot.dof} joints: our time, and how many times as long peers take",
         ["quantity"],
         ["one state, µs", *others, f"of {BATCH}, ns per state", *others],

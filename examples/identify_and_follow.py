@@ -20,18 +20,17 @@ from typing import Any
 
 import numpy as np
 import yaml
-from rich.console import Console
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import duration, load_robot, output_folder, positive
-from robot_dynamics.cli.following import follow, progress_bar
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.following import follow
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
     Drives,
@@ -161,13 +160,13 @@ def identify_and_follow(arguments: argparse.Namespace) -> None:
     """
     name, robot = arguments.robot, load_robot(arguments.robot)
     domain = own_domain() if arguments.domain is None else arguments.domain
-    console = wide_console(stderr=arguments.json)
+    show = Printer(stderr=arguments.json)
     for package in ("cvxpy", "rosbags"):  # before a minute of work, not after it
         needed(package, "identification", "identification")
     motion = {"duration": arguments.duration, "share": arguments.share, "approach": 2.0}
     arguments.output.mkdir(parents=True, exist_ok=True)
     excitation = arguments.output / f"{robot.name}_excitation.csv"
-    console.print(f"searching a motion of {arguments.excitation:g} s that shows everything ...")
+    show(f"searching a motion of {arguments.excitation:g} s that shows everything ...")
     shows = excite(
         robot,
         arguments.excitation,
@@ -176,7 +175,7 @@ def identify_and_follow(arguments: argparse.Namespace) -> None:
     ).motion
     write_trajectory(excitation, shows)
     reality = Reality.of(robot, shows, arguments.rate)
-    run = _Runs(name, robot, reality, arguments, domain, console)
+    run = _Runs(name, robot, reality, arguments, domain, show)
     start = shows.positions[0]
     before, _ = run.follow("URDF as it is", name, motion, start)
     to_file = {"motion": "file", "file": str(excitation), "approach": 1.0}
@@ -197,16 +196,16 @@ def identify_and_follow(arguments: argparse.Namespace) -> None:
         errors = {"before": before.rms_error, "after": after.rms_error}
         answer = {"robot": robot.name, "joint_names": robot.joint_names, "rms_error": errors}
         print_json({**answer, **report.verdicts, "files": [str(path) for path in files]})
-    console.print(_table(before, after, robot))
+    show(_table(before, after, robot))
     ratio = before.rms_error / np.maximum(after.rms_error, np.finfo(float).tiny)
     whole = np.linalg.norm(before.rms_error) / np.linalg.norm(after.rms_error)
-    console.print(
+    show(
         f"tracking error {ratio.min():.1f} to {ratio.max():.1f} times smaller after "
         f"identification, {whole:.1f} times in all; verdict on the motion followed: "
         f"{report.verdict}, {100 * np.median(report.relative):.1f} % of the efforts unexplained"
     )
     for path in files:
-        console.print(f"  {path}", soft_wrap=True)
+        show(f"  {path}")
 
 
 class _Runs:
@@ -219,9 +218,9 @@ class _Runs:
         reality: Reality,
         arguments: argparse.Namespace,
         domain: int,
-        console: Console,
+        show: Printer,
     ) -> None:
-        self.name, self.robot, self.domain, self.console = name, robot, domain, console
+        self.name, self.robot, self.domain, self.show = name, robot, domain, show
         self.rate, self.priority = arguments.rate, arguments.priority
         self.folder: Path = arguments.output
         self.reality = reality
@@ -262,14 +261,13 @@ class _Runs:
             node_subprocess(
                 "recorder_node", self.domain, urdf_path=self.name, file=path.absolute()
             ),
-            progress_bar(self.console) as progress,
         ):
             end = time.monotonic() + START_S
             while not (path.is_file() and path.stat().st_size):
                 if time.monotonic() > end:
                     raise RobotDynamicsError(f"recorder_node writes nothing to {path}")
                 nodes.sleep(0.1)
-            return follow(nodes, title, progress)[0], path
+            return follow(nodes, title, self.show)[0], path
 
 
 def _exported(found: Identification, robot: Robot, name: str, folder: Path) -> Path:
@@ -295,10 +293,10 @@ def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
     return flat(content["/**"]["ros__parameters"], "")
 
 
-def _table(before: Log, after: Log, robot: Robot) -> Table:
-    table = plain_table(
+def _table(before: Log, after: Log, robot: Robot) -> TextTable:
+    table = TextTable(
         f"masses off by up to {100 * MASS_ERROR:.0f} %, friction unknown",
-        ["joint", "RMS\nerror"],
+        ["joint", "RMS error"],
         ["URDF", "identified", "better"],
     )
     for i, joint in enumerate(before.joint_names):

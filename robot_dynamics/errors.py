@@ -12,11 +12,8 @@ from collections.abc import Collection, Iterable
 class RobotDynamicsError(Exception):
     """Base class of all exceptions of the package."""
 
-    def __str__(self) -> str:  # names in it come from files: line breaks, terminal codes
-        text = Exception.__str__(self)
-        if text.isprintable():
-            return text
-        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    def __str__(self) -> str:
+        return printable(Exception.__str__(self))
 
 
 class UrdfError(RobotDynamicsError, ValueError):
@@ -73,6 +70,13 @@ class MissingPackageError(RobotDynamicsError, ImportError):
 
 class SimulationError(RobotDynamicsError, ArithmeticError):
     """A simulated motion that diverged."""
+
+
+def printable(text: str) -> str:
+    """Return a text without line breaks and terminal codes, which names in files may have."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def shown(value: object) -> str:

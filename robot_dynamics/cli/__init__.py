@@ -59,11 +59,12 @@ VERBS: Mapping[str, str] = {
 """All verbs, in the order of the help."""
 
 EXTRAS: Mapping[str, str] = {
-    "rich": "cli",
     "matplotlib": "cli",
     "viser": "view",
+    "msgspec": "view",
     "trimesh": "view",
     "mcap": "view",
+    "zstandard": "view",
     "rosbags": "view",
     "distributed": "study",
     "pyarrow": "study",

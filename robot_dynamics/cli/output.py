@@ -8,50 +8,86 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from robot_dynamics.errors import MissingPackageError, printable
 from robot_dynamics.foundation.pictures import picture_bytes
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import write_whole
 
-if TYPE_CHECKING:  # rich comes with the extra `cli`; JSON output works without
+if TYPE_CHECKING:  # matplotlib comes with the extra `cli`
     from matplotlib.figure import Figure
-    from rich.console import Console
-    from rich.table import Table
+
+BOLD, PLAIN = "\033[1m", "\033[0m"
+"""Terminal codes around the title of a table."""
 
 
-def wide_console(width: int = 120, *, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal, or of a width where there is no terminal.
+class Printer:
+    """Prints tables and sentences, at most as wide as the terminal.
 
-    It prints names as they are, without styles and emoji that they may spell.
-    """
-    from rich.console import Console  # noqa: PLC0415
-
-    wide = None if Console().is_terminal else width
-    return Console(stderr=stderr, width=wide, markup=False, emoji=False)
-
-
-def plain_table(title: str | None, text: Iterable[str], numbers: Iterable[str] = ()) -> Table:
-    """Return a table without a frame and with underlined headings.
+    Elsewhere than on a terminal a row of a table and a sentence are one line each.
 
     Args:
-        title: Title above the table, at the left.
-        text: Headings of the first columns, which are aligned to the left.
-        numbers: Headings of the columns after these, aligned to the right.
+        stderr: Whether to print on stderr, beside an object on stdout.
     """
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for heading in text:
-        table.add_column(heading)
-    for heading in numbers:
-        table.add_column(heading, justify="right")
-    return table
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._stream = sys.stderr if stderr else sys.stdout
+
+    def __call__(self, *what: TextTable | str) -> None:
+        """Print tables, each before an empty line, and sentences."""
+        width = _width(self._stream)
+        for one in what:
+            if isinstance(one, TextTable):
+                if one.title:
+                    print(_title(one.title, self._stream), file=self._stream)
+                print(f"{one.lines(width)}\n", file=self._stream)
+                continue
+            for sentence in one.split("\n"):
+                self.line(*_wrapped(printable(sentence), width))
+
+    def line(self, *texts: str) -> None:
+        """Print lines as they are, such as a command to copy."""
+        for text in texts:
+            print(printable(text), file=self._stream)
+
+
+def _wrapped(sentence: str, width: float) -> list[str]:
+    """Break a sentence at blanks, and indent what follows by two more."""
+    if len(sentence) <= width:
+        return [sentence]
+    indent = " " * (len(sentence) - len(sentence.lstrip()) + 2)
+    return textwrap.wrap(
+        sentence,
+        int(width),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _width(stream: TextIO) -> float:
+    """Return the columns of a terminal, or those of the variable COLUMNS; otherwise infinity."""
+    if columns := os.environ.get("COLUMNS", ""):
+        return float(columns) if columns.isdecimal() and int(columns) else np.inf
+    try:
+        return float(os.get_terminal_size(stream.fileno()).columns) or np.inf
+    except OSError:
+        return np.inf
+
+
+def _title(title: str, stream: TextIO) -> str:
+    title = printable(title)
+    styled = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f"{BOLD}{title}{PLAIN}" if styled else title
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +100,14 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_json(content: Mapping[str, Any]) -> None:
     """Print an object: arrays and iterators as lists, records as objects, infinity as null."""
     print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def picture_of(draw: Callable[[], Path]) -> str:
+    """Draw a picture; return a line with its path, or with the package that it lacks."""
+    try:
+        return f"picture: {draw()}"
+    except MissingPackageError as error:
+        return f"no picture: {error}"
 
 
 def save_picture(figure: Figure, path: Path) -> Path:

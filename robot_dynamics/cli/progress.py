@@ -1,12 +1,17 @@
-"""Progress of a verb on the terminal: stage and percentage on stderr, nothing elsewhere."""
+"""Progress of a verb on the terminal: percentage and stage on stderr, nothing elsewhere."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from robot_dynamics.foundation.progress import Progress, quiet
+
+REFRESH_S = 0.1
+"""Least time between two updates of a stage, s."""
 
 
 @contextmanager
@@ -15,9 +20,23 @@ def stages() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield quiet
         return
-    from rich.console import Console  # noqa: PLC0415  # comes with the extra `cli`
-    from rich.progress import Progress as Bar  # noqa: PLC0415
+    shown = ("", 0.0)  # stage, and when it was written
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-        yield lambda stage, done: bar.update(task, description=stage, completed=done, refresh=True)
+    def show(stage: str, done: float) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if stage == shown[0] and now < shown[1] + REFRESH_S:
+            return
+        shown = stage, now
+        _write(f"{100.0 * done:3.0f} %  {stage}")
+
+    try:
+        yield show
+    finally:
+        _write("")
+
+
+def _write(text: str) -> None:
+    """Replace the line at which the cursor is."""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"\r{text[:width].ljust(width)}\r", end="", file=sys.stderr, flush=True)

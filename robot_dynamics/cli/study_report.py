@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
-from rich.console import Console
-from rich.table import Table
 
-from robot_dynamics.cli.output import save_picture
+from robot_dynamics.cli.output import Printer, save_picture
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
+from robot_dynamics.foundation.pictures import new_figure
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
 from robot_dynamics.study.study_table import HAND_PARTS, result_of
@@ -24,7 +23,7 @@ _WORST = 5
 _KINDS, _LEVELS = ("peak_error", "rms_error", "peak_effort"), (0.5, 0.95, 1.0)
 
 
-def print_study(table: StudyTable, console: Console) -> None:
+def print_study(table: StudyTable, show: Printer) -> None:
     """Print the share of runs within each limit, joints, sensitivity and worst runs."""
     plan = table.plan
     for mode in plan.modes:
@@ -32,9 +31,8 @@ def print_study(table: StudyTable, console: Console) -> None:
         if not len(own):
             continue
         leads, result = mode in TASK_MODES, result_of(mode)
-        held = Table(title=f"{plan.robot.name}, {mode}: {len(own)} runs of {plan.duration:g} s")
-        for heading in ("limit", "runs within, % (95 % interval)"):
-            held.add_column(heading)
+        title = f"{plan.robot.name}, {mode}: {len(own)} runs of {plan.duration:g} s"
+        held = TextTable(title, ["limit", "runs within, % (95 % interval)"])
         meaning = {
             "error": "" if leads else f"error within {plan.limits.error:g} rad or m",
             "saturation": f"saturated at most {100 * plan.limits.saturation:g} % of the time",
@@ -46,15 +44,15 @@ def print_study(table: StudyTable, console: Console) -> None:
         for name, value in parts(own).items():
             if meaning[name]:
                 held.add_row(meaning[name], str(value))
-        console.print(held)
-        _print_joints(own, console)
-        _print_hand(own, console)
+        show(held)
+        _print_joints(own, show)
+        _print_hand(own, show)
         sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own, result).items())
         what = "error of the hand" if leads else "error"
-        console.print(f"variance of the largest {what}: {sensitivity or 'no quantity varies'}")
+        show(f"variance of the largest {what}: {sensitivity or 'no quantity varies'}")
         worst = own.worst(_WORST)
         runs = (f"{own['run'][k]} ({own[result][k]:.3g}, seed {own['seed'][k]})" for k in worst)
-        console.print(f"worst runs ({what}, seed): {', '.join(runs)}")
+        show(f"worst runs ({what}, seed): {', '.join(runs)}")
 
 
 def study_numbers(table: StudyTable) -> dict[str, object]:
@@ -77,16 +75,15 @@ def study_numbers(table: StudyTable) -> dict[str, object]:
     return found
 
 
-def _print_joints(table: StudyTable, console: Console) -> None:
+def _print_joints(table: StudyTable, show: Printer) -> None:
     robot = table.plan.robot
-    shown = Table(title="joints: median, 95 % and maximum of the runs")
-    for heading in ("joint", "peak error", "rms error", "peak effort"):
-        shown.add_column(heading)
+    headings = "joint", "peak error", "rms error", "peak effort"
+    shown = TextTable("joints: median, 95 % and maximum of the runs", headings)
     kinds = [quantiles(table, kind, _LEVELS) for kind in _KINDS]
     for k, joint in enumerate(robot.joint_names):
         cells = (" / ".join(f"{x:.3g}" for x in kind[k]) for kind in kinds)
         shown.add_row(joint, *cells)
-    console.print(shown)
+    show(shown)
 
 
 def _hand_limit(table: StudyTable) -> str:
@@ -102,16 +99,15 @@ def _hand_quantiles(table: StudyTable) -> dict[str, Array]:
     return {name: np.quantile(table[f"hand_{name}"], _LEVELS) for name in names}
 
 
-def _print_hand(table: StudyTable, console: Console) -> None:
-    shown = Table(title=f"hand '{table.plan.hand_frame}': median, 95 % and maximum of the runs")
+def _print_hand(table: StudyTable, show: Printer) -> None:
+    title = f"hand '{table.plan.hand_frame}': median, 95 % and maximum of the runs"
+    shown = TextTable(title, ["error", "peak", "rms"])
     found = _hand_quantiles(table)
-    for heading in ("error", "peak", "rms"):
-        shown.add_column(heading)
     for part, unit in (("position", "mm"), ("rotation", "mrad")):
         kinds = (found[f"{kind}_{part}"] for kind in ("peak", "rms"))
         cells = (" / ".join(f"{1e3 * x:.3g}" for x in kind) for kind in kinds)
         shown.add_row(f"{part}, {unit}", *cells)
-    console.print(shown)
+    show(shown)
 
 
 def draw_study(table: StudyTable, folder: Path) -> Path:
@@ -122,7 +118,7 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
     limit = plan.limits.error if result == "error" else plan.limits.hand_position
     names = sorted({name.partition("[")[0] for name in plan.dimensions()})
     panels = 1 + len(names)
-    figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), dpi=110)
+    figure = new_figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), dpi=110)
     axes = figure.subplots(-(-panels // 3), min(panels, 3), squeeze=False).ravel()
     errors = [own[f"peak_error[{joint}]"] for joint in robot.joint_names]
     axes[0].boxplot(errors, showfliers=False, whis=(5, 95))
@@ -149,29 +145,37 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
     return save_picture(figure, folder / "study.png")
 
 
-def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
-    """Print the varied values of one run; write its motion and draw its errors in every mode."""
+def write_run(replays: Sequence[Replay], folder: Path, show: Printer) -> Path:
+    """Print one run, and write its motion of every mode; return the file of the first one."""
     folder.mkdir(parents=True, exist_ok=True)
-    plan, run = replays[0].table.plan, int(replays[0].table["run"][0])
-    figure = Figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)
-    axes = figure.subplots(len(plan.modes), 2, squeeze=False, sharex=True)
-    for row, mode, again in zip(axes, plan.modes, replays, strict=True):
-        table, log = again.table, again.log
+    plan, written = replays[0].table.plan, []
+    for mode, again in zip(plan.modes, replays, strict=True):
+        table = again.table
         if mode == plan.modes[0]:
             for column in plan.dimensions():
                 line = f"{column} = {table[column][0]:.6g} {table.units[column]}"
-                console.print(line, markup=False)
-        console.print(
+                show(line)
+        show(
             f"{mode}: largest error {table['error'][0]:.6g}, of the hand "
             f"{1e3 * table['hand_peak_position'][0]:.3g} mm and "
             f"{1e3 * table['hand_peak_rotation'][0]:.3g} mrad, failed: {table['failed'][0]}"
         )
+        written.append(folder / f"run_{table['run'][0]}_{mode}.csv")
+        write_trajectory(written[-1], again.waypoints())
+    return written[0]
+
+
+def draw_run(replays: Sequence[Replay], folder: Path) -> Path:
+    """Draw the errors and efforts of one run in every mode."""
+    plan, run = replays[0].table.plan, int(replays[0].table["run"][0])
+    figure = new_figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)
+    axes = figure.subplots(len(plan.modes), 2, squeeze=False, sharex=True)
+    for row, mode, again in zip(axes, plan.modes, replays, strict=True):
+        log = again.log
         row[0].plot(log.t, log.q_d - log.q)
         row[0].set_ylabel(f"{mode}\nerror, rad or m")
         row[1].plot(log.t, log.tau, label=list(map(plot_text, plan.robot.joint_names)))
         row[1].set_ylabel("effort, N m or N")
-        name = f"run_{run}_{mode}.csv"
-        write_trajectory(folder / name, again.waypoints())
     axes[0, 1].legend(fontsize="x-small", ncols=2)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import joint_units
-from robot_dynamics.cli.output import plain_table, save_picture
+from robot_dynamics.cli.output import save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
+from robot_dynamics.foundation.pictures import new_figure
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
+
+if TYPE_CHECKING:  # matplotlib comes with the extra `cli`
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 CONTROL: Mapping[str, str] = {
     "feedforward": "feedforward",
@@ -94,8 +96,8 @@ def remarks(comparison: Comparison, robot: Robot, needed: Array) -> list[str]:
         more = f" (and {len(over) - 1} more joints)" if len(over) > 1 else ""
         lines.append(
             f"the motion is impossible: joint '{names[i]}' needs {needed[i]:.4g} {units[i]}, "
-            f"beyond its limit of {limits[i]:.4g} {units[i]}{more}; correct the limits in the URDF, or "
-            "give another --motion"
+            f"beyond its limit of {limits[i]:.4g} {units[i]}{more}; correct the limits in the "
+            "URDF, or give another --motion"
         )
     else:
         lines.append(comparison.summary)
@@ -121,19 +123,13 @@ def _percent(share: float) -> str:
     return "under 1 %" if share < 0.01 else f"{100.0 * share:.0f} %"
 
 
-def tracking_table(comparison: Comparison, robot: Robot) -> Table:
+def tracking_table(comparison: Comparison, robot: Robot) -> TextTable:
     """Return errors, their ratios, and peak efforts against limits, one row per joint."""
-    table = plain_table(comparison.title, [])
-    table.add_column("joint", overflow="fold")
-    table.add_column("RMS\nerror")
-    for heading in CONTROL.values():
-        table.add_column(heading.replace(" ", "\n", 1), justify="right")
-    for name in comparison.baselines:
-        label = name.replace("PD + gravity", "PD+g").replace("PD alone", "PD")
-        table.add_column(f"better\nthan {label}", justify="right", style="bold")
-    table.add_column("peak\neffort", justify="right")
-    table.add_column("\nlimit", justify="right")
-    table.add_column("", justify="right")
+    table = TextTable(
+        f"RMS errors and their ratio to those with feedforward, {comparison.title}",
+        ["joint", ""],
+        [*CONTROL.values(), "PD + gravity ratio", "PD ratio", "peak effort", "limit", "of it"],
+    )
     logs = (comparison.feedforward, *comparison.baselines.values())
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
     for i, name in enumerate(comparison.feedforward.joint_names):
@@ -163,7 +159,7 @@ BACK_TO_FRONT = ("pd", "pd_gravity", "feedforward")
 LIMIT, DESIRED, REMARK = "#999999", "#000000", "#555555"
 
 
-def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
+def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> Path:
     """Draw positions, errors and efforts of every joint.
 
     Args:
@@ -174,7 +170,7 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
     first = comparisons[0]
     shown = _most_moved(first.feedforward)
     columns = 2 + len(comparisons)
-    figure = Figure(figsize=(4.4 * columns, 1.6 + 1.75 * len(shown)), dpi=110)
+    figure = new_figure(figsize=(4.4 * columns, 1.6 + 1.75 * len(shown)), dpi=110)
     axes = figure.subplots(len(shown), columns, squeeze=False, sharex=True)
     for row, i in zip(axes, shown, strict=True):
         _draw_joint(row, i, comparisons, robot)
@@ -190,10 +186,12 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
     title = plot_text(f"{robot.name}: {first.summary}")
     figure.suptitle(title, y=1.0 - 0.08 * inch, fontsize="medium")
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 * inch))
-    save_picture(figure, path)
+    return save_picture(figure, path)
 
 
 def _legend() -> list[Line2D]:
+    from matplotlib.lines import Line2D  # noqa: PLC0415  # optional
+
     lines = [Line2D([], [], color=COLOURS[mode], lw=2.0, label=CONTROL[mode]) for mode in CONTROL]
     lines.append(Line2D([], [], color=DESIRED, lw=1.0, ls="--", label="desired"))
     return [*lines, Line2D([], [], color=LIMIT, lw=1.0, ls=":", label="effort limit")]

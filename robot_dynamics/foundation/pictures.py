@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import io
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics.foundation.lazy import needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def new_figure(**options: Any) -> Figure:
+    """Return an empty figure, with the options of Matplotlib.
+
+    Raises:
+        MissingPackageError: If Matplotlib is not installed.
+    """
+    figure: Figure = needed("matplotlib.figure", "a picture", "cli").Figure(**options)
+    return figure
 
 
 def picture_bytes(figure: Figure, kind: str) -> bytes:

@@ -17,6 +17,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.progress import Progress, quiet
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.identification.estimation import (
     Identification,
     IdentifiedParameter,
@@ -124,17 +125,14 @@ class GravityFit:
             "as the URDF has them; friction holds each pose with an effort of its own, so take "
             "every pose from both sides",
         ]
-        width = max(len(name) for name in robot.joint_names)
-        lines.append(f"{'joint':{width}}  residual  N m or N  of limit    offset")
+        table = TextTable(None, ["joint"], ["residual", "N m or N", "of limit", "offset"])
         for name, part, rms, limit, offset in zip(
             robot.joint_names, self.relative, self.rms, robot.limits.effort, self.offset,
             strict=True,
         ):  # fmt: skip
             of_limit = f"{100 * rms / limit:.1f} %" if 0.0 < limit < np.inf else "-"
-            lines.append(
-                f"{name:{width}}  {100 * part:6.1f} %  {rms:8.3g}  {of_limit:>8}  {offset:8.3g}"
-            )
-        return "\n".join(lines)
+            table.add_row(name, f"{100 * part:.1f} %", f"{rms:.3g}", of_limit, f"{offset:.3g}")
+        return "\n".join([*lines, str(table)])
 
 
 def identify_gravity(

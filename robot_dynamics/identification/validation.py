@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.progress import Progress, quiet
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.identification.effort_bands import EffortBands, coverage
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.friction_and_bodies import Fit
@@ -175,15 +176,21 @@ class Report:
         return {name: getattr(self, name) for name in kept}
 
     def __str__(self) -> str:
+        return "\n".join([*self.sentences, str(self.table)])
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict, its reasons and warnings about the recordings."""
         lines = [f"{self.robot}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
-        lines += [f"  ? {warning.text}" for warning in self.quality_warnings]
-        rows = [self.headings, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            cells = [cell.ljust(w) if i < 2 or i == len(row) - 1 else cell.rjust(w)
-                     for i, (cell, w) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        return [*lines, *(f"  ? {warning.text}" for warning in self.quality_warnings)]
+
+    @property
+    def table(self) -> TextTable:
+        """Table of errors, with a row of each joint and regime."""
+        table = TextTable(None, self.headings[:2], self.headings[2:])
+        for row in self.rows:
+            table.add_row(*row)
+        return table
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -194,7 +201,7 @@ class Report:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """Table of errors: a row of each joint and regime, as text."""
+        """Cells of `table`."""
         return [
             (fit.joint, one.regime, str(one.samples), *_cells(one.filtered), *_cells(one.recorded),
              fit.verdict if one.regime == ALL else "")

@@ -126,7 +126,7 @@ class Table(Value):
         return html_table(f"{self.name}: {self.convention} convention", headings, rows)
 
     def __str__(self) -> str:
-        return joint_table(f"{self.name}: {self.convention} convention", self.rows)
+        return str(joint_table(f"{self.name}: {self.convention} convention", self.rows))
 
     def transform(self, i: int, q: Any = 0.0) -> Pose:
         """Return A_i, the pose of frame i in frame i - 1 at joint position q; i counts from 1."""

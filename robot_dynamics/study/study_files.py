@@ -45,6 +45,7 @@ class StudyFolder:
     """
 
     def __init__(self, path: Path, plan: StudyPlan) -> None:
+        needed("pyarrow.parquet", "a Parquet file", "study")  # before the work
         self.path, self._digest, self._plan = path, plan.digest(), plan
         self.table = path / TABLE_FILE
         self._runs = path / "runs"

@@ -303,6 +303,7 @@ def test_a_table_prints_as_a_table_that_a_person_reads():
     assert str(Table(rows, name="crane")) == (
         "crane: classic convention\n"
         "joint    a (m)  alpha (deg)    d (m)  theta (deg)\n"
+        "-------  -----  -----------  -------  -----------\n"
         "waist     0.25          -90      0.1       90 + q\n"
         "joint_2      0            0  0.5 + q            0"
     )

@@ -16,15 +16,15 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
 
 CLOSED_FORMS = ("lagrange", "dalembert", "lagrange_euler")
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         left_out = [name for name in names if name in CLOSED_FORMS]
         names = [name for name in names if name not in CLOSED_FORMS]
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.dof))
-    console = wide_console()
+    show = Printer()
     rows = {}
     with stages() as progress:
         progress("computing the reference", 0.0)
@@ -84,9 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"robot": robot.name, "formulations": rows, "left_out": left_out})
         return 0
-    console.print(table_of(robot, rows))
+    show(table_of(robot, rows))
     if left_out:
-        console.print(
+        show(
             f"left out, because they grow with a power of the {robot.dof} joints: "
             f"{', '.join(left_out)}; name them with --formulations"
         )
@@ -128,10 +128,10 @@ def measured(robot: Robot, name: str, states: Array, expected: Array) -> Compari
     )
 
 
-def table_of(robot: Robot, rows: dict[str, ComparisonRow]) -> Table:
+def table_of(robot: Robot, rows: dict[str, ComparisonRow]) -> TextTable:
     """Return the table for the terminal."""
     operations = ("multiplications", "additions", "sines, cosines")
-    table = plain_table(
+    table = TextTable(
         f"inverse dynamics of {robot.name}, {robot.dof} joints",
         ["formulation"],
         ["difference", *operations, "ns per state", "µs per call", "s to build"],

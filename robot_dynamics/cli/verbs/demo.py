@@ -19,9 +19,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
-from rich.table import Table
-
 from robot_dynamics.cli.arguments import (
     add_motion,
     add_server,
@@ -31,12 +28,13 @@ from robot_dynamics.cli.arguments import (
     positive,
     ros_needed,
 )
-from robot_dynamics.cli.following import follow, progress_bar
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.following import follow
+from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
 from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.names import identifier
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import (
     TOKEN_VARIABLE,
@@ -108,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         from robot_dynamics.nodes.ros.transport import REACH  # noqa: PLC0415
 
-    console = wide_console(stderr=arguments.json)
+    show = Printer(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
     reach = f"{REACH}={os.environ.setdefault(REACH, 'LOCALHOST')}"
@@ -118,12 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.view:
         check_free(arguments.host, arguments.port)
     where = f"ROS_DOMAIN_ID={domain} {reach}"
-    console.print(
-        f"watch from a second terminal: {where} {program()} ros echo joint_states",
-        soft_wrap=True,
-        highlight=False,
-    )
-    console.print(f"{robot.name}, {robot.dof} joints; reading, compiling, connecting ...")
+    show("watch from a second terminal:")
+    show.line(f"  {where} {program()} ros echo joint_states")
+    show(f"{robot.name}, {robot.dof} joints; reading, compiling, connecting ...")
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,
@@ -152,26 +147,26 @@ def run(arguments: argparse.Namespace) -> int:
                 trajectory_node=motion,
             )
         )
-        console.print(f"connected; {nodes.scheduling}")
+        show(f"connected; {nodes.scheduling}")
         if arguments.view:
             wait_for_page(viewer, arguments.host, arguments.port)
-            console.print(announcement(arguments.host, arguments.port, token), soft_wrap=True)
-        comparisons, timings = _compare(nodes, robot, masses, console)
+            show.line(announcement(arguments.host, arguments.port, token))
+        comparisons, timings = _compare(nodes, robot, masses, show)
         rates = _rates(timings)
         picture = arguments.output / f"{identifier(robot.name)}.png"
-        draw(comparisons, robot, picture)
+        drawn = picture_of(lambda: draw(comparisons, robot, picture))
         if arguments.json:
             runs = [comparison.numbers(robot) for comparison in comparisons]
             print_json({"robot": robot.name, "runs": runs, "nodes": rates, "picture": str(picture)})
         tables = (tracking_table(comparison, robot) for comparison in comparisons)
-        console.print(Group(*tables, _rates_table(rates)))
+        show(*tables, _rates_table(rates))
         for comparison in comparisons:
-            console.print(f"{comparison.title}: {comparison.summary}")
-        console.print(f"picture: {picture}", soft_wrap=True)
+            show(f"{comparison.title}: {comparison.summary}")
+        show(drawn)
         if arguments.record is not None:
-            console.print(f"recording: {arguments.record}", soft_wrap=True)
+            show(f"recording: {arguments.record}")
         if arguments.view:
-            _go_on(nodes, console)
+            _go_on(nodes, show)
     return 0
 
 
@@ -197,31 +192,30 @@ def program() -> str:
 
 
 def _compare(
-    nodes: Composed, robot: Robot, masses: Mapping[str, float], console: Console
+    nodes: Composed, robot: Robot, masses: Mapping[str, float], show: Printer
 ) -> tuple[list[Comparison], list[dict[str, TimingReport]]]:
     """Follow the motion in every mode of control, on every robot."""
     # Without limits of the tracking error: PD alone lags far behind, which is safe in simulation
     unstopped = {f"limits.{name}.tracking_error": 0.0 for name in robot.joint_names}
     nodes.set(nodes.controller, **unstopped)
     comparisons, timings = [], []
-    with progress_bar(console) as progress:
-        for title, factor in masses.items():
-            nodes.set(nodes.simulator, mass_factor=factor)
-            logs = {}
-            for mode, name in CONTROL.items():
-                nodes.set(nodes.controller, mode=mode)
-                logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", progress)
-                timings.append(timing)
-            comparisons.append(Comparison(title, **logs))
+    for title, factor in masses.items():
+        nodes.set(nodes.simulator, mass_factor=factor)
+        logs = {}
+        for mode, name in CONTROL.items():
+            nodes.set(nodes.controller, mode=mode)
+            logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", show)
+            timings.append(timing)
+        comparisons.append(Comparison(title, **logs))
     nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag until the end
     return comparisons, timings
 
 
-def _go_on(nodes: Composed, console: Console) -> None:
+def _go_on(nodes: Composed, show: Printer) -> None:
     """Repeat the motion for the page."""
     nodes.set(nodes.trajectory, repeat=True)
     nodes.trajectory.send()
-    console.print("the motion goes on for the page; Ctrl-C ends it")
+    show("the motion goes on for the page; Ctrl-C ends it")
     while True:
         nodes.sleep(1.0)
 
@@ -245,10 +239,11 @@ def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]
     return found
 
 
-def _rates_table(rates: Mapping[str, Mapping[str, float]]) -> Table:
-    headings = ("asked\nHz", "held\nHz", "cycles", "missed")
-    late, busy = ("late, us\nmedian", "\n99 %", "\nworst"), ("busy, us\nmedian", "\n99 %")
-    table = plain_table("rates, over all runs", ["node"], [*headings, *late, *busy])
+def _rates_table(rates: Mapping[str, Mapping[str, float]]) -> TextTable:
+    headings = ("asked Hz", "held Hz", "cycles", "missed")
+    late = [f"late us {part}" for part in ("median", "99 %", "worst")]
+    busy = [f"busy us {part}" for part in ("median", "99 %")]
+    table = TextTable("rates, over all runs", ["node"], [*headings, *late, *busy])
     for name, row in rates.items():
         counts = f"{row['asked']:g}", f"{row['held']:.1f}", f"{row['cycles']}", f"{row['missed']}"
         table.add_row(name, *counts, *(f"{1e6 * row[time]:.0f}" for time in TIMES))

@@ -13,9 +13,10 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.export.driver_profile import Driver
 from robot_dynamics.export.drivers import DRIVERS, driver_named
+from robot_dynamics.foundation.text_tables import TextTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_all() -> None:
     columns = "driver", "arms", "commands", "added by the robot", "feedback in the drives"
-    table = plain_table(None, columns, ["rate"])
+    table = TextTable(None, columns, ["rate Hz"])
     for one in DRIVERS.values():
         table.add_row(
             one.name,
@@ -46,21 +47,18 @@ def _print_all() -> None:
             ", ".join(one.interfaces.value) + (" (bridge)" if one.bridge else ""),
             ", ".join(one.adds.value),
             "yes" if one.closes_loop else "",
-            f"{one.rate.value:g} Hz",
+            f"{one.rate.value:g}",
         )
-    console = wide_console(130)
-    console.print(table)
-    console.print("`robot-dynamics drivers NAME` prints facts, sources and open questions")
+    Printer()(table, "`robot-dynamics drivers NAME` prints facts, sources and open questions")
 
 
 def _print_one(driver: Driver) -> None:
-    console = wide_console(130)
-    console.print(f"{driver.name}: {driver.arms}", highlight=False)
+    show = Printer()
+    show(f"{driver.name}: {driver.arms}")
     for name, fact in driver.facts:
-        console.print(f"{name.replace('_', ' ')}: {_text(fact.value)}", soft_wrap=True)
-        console.print(f"  by {driver.source(fact)}", soft_wrap=True, highlight=False)
+        show(f"{name.replace('_', ' ')}: {_text(fact.value)}", f"  by {driver.source(fact)}")
         if fact.question:
-            console.print(f"  to find out: {fact.question}", soft_wrap=True, highlight=False)
+            show(f"  to find out: {fact.question}")
 
 
 def _facts(driver: Driver) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import (
     add_formulation,
@@ -32,11 +31,12 @@ from robot_dynamics.cli.arguments import (
     say,
 )
 from robot_dynamics.cli.chosen_joints import add_lock, robot_of
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import State, Waypoints, interpolate
 from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
@@ -100,11 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"output": str(output), "trajectories": [_peaks(robot, w) for w in written]})
         return 0
-    console = wide_console()
-    for filled in written:
-        console.print(peak_table(robot, filled))
+    show = Printer()
+    show(*(peak_table(robot, filled) for filled in written))
     points = sum(len(filled.times) for filled in written)
-    console.print(f"{output}: {points} points", soft_wrap=True, highlight=False)
+    show(f"{output}: {points} points")
     return 0
 
 
@@ -151,9 +150,9 @@ def _peaks(robot: Robot, filled: Waypoints) -> dict[str, object]:
     }
 
 
-def peak_table(robot: Robot, filled: Waypoints) -> Table:
+def peak_table(robot: Robot, filled: Waypoints) -> TextTable:
     """Return a table of the largest effort of each joint, its time and its share of the limit."""
-    table = plain_table(None, ["joint"], ["peak effort", "at", "limit", ""])
+    table = TextTable(None, ["joint"], ["peak effort", "at", "limit", ""])
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
     tau = np.abs(np.asarray(filled.effort))
     for column, (name, (_, unit)) in enumerate(

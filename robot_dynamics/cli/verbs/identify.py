@@ -31,7 +31,7 @@ import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot, output_file, take_negative_lists
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
@@ -160,8 +160,9 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
     else:
-        print(found.report)
-        print(f"wrote {', '.join(str(path) for path in written)}" if written else "wrote nothing")
+        show = Printer()
+        show(*found.report.sentences, found.report.table)
+        show(f"wrote {', '.join(map(str, written))}" if written else "wrote nothing")
     if refused:
         print(_not_written(out), file=sys.stderr)
     return 0 if found.report.good else NOT_GOOD

@@ -15,10 +15,11 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, number_list, take_negative_lists
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.kinematics import InverseKinematics, InverseSolutions
 from robot_dynamics.kinematics.inverse.inverse_kinematics import SOLVERS
 from robot_dynamics.kinematics.selection import DIRECTIONS, SELECTION_AXES
@@ -86,13 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
     if found.reason is not None:
         print(f"no solution: {found.reason}")
         return 1
-    table = plain_table(None, ["branch"], [*ik.joint_names, "residual", "within limits"])
+    table = TextTable(None, ["branch"], [*ik.joint_names, "residual", "within limits"])
     for k, q in enumerate(found.q):
         inside = "yes" if found.within_limits[k] else "no"
         for turned in ik.turns(q) if arguments.turns and found.within_limits[k] else [q]:
             cells = [f"{x:.6f}" for x in turned]
             table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
-    wide_console(160).print(table)
+    Printer()(table)
     for branch, self_motion in zip(found.branch, found.self_motion, strict=True):
         if self_motion is not None:
             print(f"{branch}: {self_motion}")

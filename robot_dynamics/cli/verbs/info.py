@@ -19,14 +19,15 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, say
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.drivers import recognized
 from robot_dynamics.export.wirings import wirings
+from robot_dynamics.foundation.text_tables import TextTable
+from robot_dynamics.foundation.text_tables import joint_table as chain_table
 from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
@@ -35,6 +36,9 @@ from robot_dynamics.robot.plausibility import inertialess_joints, plausibility_w
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
+
+RUBBING = ("damping", "friction")
+"""Fields of a joint that are shown if one of the robot has them."""
 
 COUNTED: tuple[str, ...] = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 """Kernels whose operations are counted."""
@@ -74,32 +78,26 @@ def run(arguments: argparse.Namespace) -> int:
         wired = {"hardware": hardware, "driver": driver and driver.name, "wirings": fitting}
         print_json({**about(robot), **rows, **wired, "warnings": found, "operations": counts})
         return 0
-    console = wide_console(130)
+    show = Printer()
     mass = sum(float(link.inertia.mass) for link in robot.links)
-    console.print(
+    show(
         f"{robot.name}: {robot.dof} independent joints, {len(robot.links)} links, "
         f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
     )
-    console.print(joint_table(robot))
+    show(joint_table(robot))
     if chain is not None:
-        console.print(chain_table(chain, tip))
+        show(chain_table(f"Denavit-Hartenberg table to {tip}, {chain.convention}", chain.rows))
     if hardware:
-        console.print(hardware_table(hardware))
+        show(hardware_table(hardware))
         known = "not known" if driver is None else f"{driver.name}, robot-dynamics drivers"
-        console.print(f"driver: {known}")
-        for wiring in fitting:
-            console.print(f"wiring: {wiring}", soft_wrap=True, highlight=False)
-        console.print()
+        show(f"driver: {known}", *(f"wiring: {wiring}" for wiring in fitting), "")
     if found:
-        console.print("warnings")
-        for warning in found:
-            console.print(f"  {warning}", soft_wrap=True, highlight=False, markup=False)
-        console.print()
+        show("warnings", *(f"  {warning}" for warning in found), "")
     if not counted:
-        console.print("equations: none, as long as a joint moves no inertia")
+        show("equations: none, as long as a joint moves no inertia")
         return 0
     operations = ("multiplications", "additions", "sines, cosines", "divisions")
-    table = plain_table(f"equations ({arguments.formulation})", ["kernel"], operations)
+    table = TextTable(f"equations ({arguments.formulation})", ["kernel"], operations)
     for name in counted:
         count = dynamics.operation_count(name)
         table.add_row(
@@ -109,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
             str(count.sines_cosines),
             str(count.divisions),
         )
-    console.print(table)
+    show(table)
     return 0
 
 
@@ -134,10 +132,10 @@ def about(robot: Robot) -> dict[str, Any]:
     }
 
 
-def joint_table(robot: Robot) -> Table:
+def joint_table(robot: Robot) -> TextTable:
     """Return the table of moving joints, including followers of mimic joints."""
-    numbers = ("range", "velocity", "effort", "damping", "friction")
-    table = plain_table("joints", ["name", "type"], numbers)
+    rubbing = [x for x in RUBBING if any(getattr(joint, x) for joint in robot.moving_joints)]
+    table = TextTable("joints", ["name", "type"], ["range", "velocity", "effort", *rubbing])
     for joint in robot.moving_joints:
         unit = "rad" if joint.type.rotates else "m"
         limits = joint.limits
@@ -151,15 +149,14 @@ def joint_table(robot: Robot) -> Table:
             f"{_number(limits.effort)} {'N m' if joint.type.rotates else 'N'}"
             if np.isfinite(limits.effort)
             else "no limit",
-            f"{joint.damping:g}",
-            f"{joint.friction:g}",
+            *(f"{getattr(joint, name):g}" for name in rubbing),
         )
     return table
 
 
-def hardware_table(hardware: Sequence[Hardware]) -> Table:
+def hardware_table(hardware: Sequence[Hardware]) -> TextTable:
     """Return the table of the interfaces that <ros2_control> offers."""
-    table = plain_table("ros2_control", ["joint", "commands", "states", "hardware"])
+    table = TextTable("ros2_control", ["joint", "commands", "states", "hardware"])
     for one in hardware:
         for name, interfaces in one.joints.items():
             kinds = (", ".join(names) or "none" for names in (interfaces.command, interfaces.state))
@@ -183,29 +180,6 @@ def chain_rows(chain: Chain) -> list[dict[str, Any]]:
         | {name: float(getattr(row, name)) for name in ("a", "alpha", "d", "theta")}
         for row in chain.rows
     ]
-
-
-def chain_table(chain: Chain, tip: str | None) -> Table:
-    """Return the Denavit-Hartenberg table of the chain to a tip."""
-    table = plain_table(
-        f"Denavit-Hartenberg table to {tip}, {chain.convention}",
-        ["joint"],
-        ["a (m)", "alpha (deg)", "d (m)", "theta (deg)"],
-    )
-    for row in chain.rows:
-        d, theta = _number(row.d), _number(np.degrees(row.theta))
-        if row.type.rotates:
-            theta = _moved_by_q(theta)
-        else:
-            d = _moved_by_q(d)
-        table.add_row(row.name, _number(row.a), _number(np.degrees(row.alpha)), d, theta)
-    return table
-
-
-def _moved_by_q(number: str) -> str:
-    if number == "0":
-        return "q"
-    return f"q - {number[1:]}" if number[0] == "-" else f"q + {number}"
 
 
 def _type(joint: Joint) -> str:

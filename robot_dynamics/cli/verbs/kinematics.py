@@ -10,8 +10,9 @@ import argparse
 
 from robot_dynamics.cli.arguments import add_robot
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, print_json, wide_console
-from robot_dynamics.cli.verbs.info import chain_rows, chain_table
+from robot_dynamics.cli.output import Printer, add_json, print_json
+from robot_dynamics.cli.verbs.info import chain_rows
+from robot_dynamics.foundation.text_tables import joint_table
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.endpoint import only_tip
@@ -46,11 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         ways = {"structure": ik.structure, "redundant": ik.redundant, "branches": ik.branches}
         print_json({"robot": robot.name, **chain, **ways})
         return 0
-    console = wide_console()
-    console.print(chain_table(table, frame))
-    console.print(f"structure: {ik.structure}")
+    show = Printer()
+    title = f"Denavit-Hartenberg table to {frame}, {table.convention}"
+    show(joint_table(title, table.rows), f"structure: {ik.structure}")
     solver = "damped Gauss-Newton" if ik.structure == "numeric" else "closed form"
     given = f", with '{ik.redundant}' given" if ik.redundant else ""
-    console.print(f"solver: {solver}{given}")
-    console.print(f"branches: {', '.join(ik.branches)}")
+    show(f"solver: {solver}{given}", f"branches: {', '.join(ik.branches)}")
     return 0

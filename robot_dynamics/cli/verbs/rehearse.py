@@ -35,7 +35,7 @@ from robot_dynamics.cli.arguments import (
     text_of_robot,
 )
 from robot_dynamics.cli.chosen_joints import add_lock, robot_of, still_joints
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control import Model
@@ -43,15 +43,13 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.export.controllers_config import CONTROLLER
 from robot_dynamics.export.drivers import recognized
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from robot_dynamics.simulation.fault_sweep import FaultSweep, Row
 
 APPROACH_S = 5.0
@@ -113,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ros_needed():
         from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
         from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
-    console = wide_console(stderr=arguments.json)
+    show = Printer(stderr=arguments.json)
     robot = robot_of(arguments)
     waypoints = read_trajectory(arguments.motion, robot.joint_names, followers=robot.followers)
     given = []
@@ -144,7 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
                 node_subprocess(node, arm.domain, arguments=arguments, log=log.file, **values)
             )
 
-        console.print(f"{robot.name}, {robot.dof} joints, {factor:g} of its masses: hold")
+        show(f"{robot.name}, {robot.dof} joints, {factor:g} of its masses: hold")
         started = {node: start(node, [*info, *given], **own[node]) for node in own}
 
         def text() -> str:
@@ -154,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
             arm.wait(lambda: arm.commanded, "command of controller_node")
             steps = [arm.step("hold", lambda: None, seconds=1.0)]
             moving, half = APPROACH_S + waypoints.duration, APPROACH_S + 0.3 * waypoints.duration
-            console.print(f"the motion, {moving:.1f} s, three times: whole, stopped, killed")
+            show(f"the motion, {moving:.1f} s, three times: whole, stopped, killed")
 
             def send() -> None:
                 arm.call("trajectory_node/send", None)
@@ -181,11 +179,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"robot": robot.name, "steps": [asdict(step) for step in steps]})
     headings = ["speed\nrad/s, m/s", "error\nrad, m", "drift\nrad, m", "silence\nms"]
-    table = plain_table("rehearsal, largest values of any joint", ["step", "verdict"], headings)
+    table = TextTable("rehearsal, largest values of any joint", ["step", "verdict"], headings)
     for step in steps:
         numbers = f"{step.speed:.3f}", f"{step.error:.4f}", f"{step.drift:.4f}"
         table.add_row(step.name, step.fault or "ok", *numbers, f"{1e3 * step.silence:.0f}")
-    console.print(table)
+    show(table)
     return int(any(step.fault for step in steps))
 
 
@@ -205,7 +203,7 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     """Print what the controller does under random faults; the status is 1 if a number overflows."""
     from robot_dynamics.simulation.fault_sweep import RATES, FaultSweep, rows  # noqa: PLC0415
 
-    console = wide_console(stderr=arguments.json)
+    show = Printer(stderr=arguments.json)
     whole = load_robot(arguments.robot)
     still = still_joints(arguments, whole)
     robot = whole.with_locked(still)
@@ -218,9 +216,9 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
             progress("compiling", 0.0)
             sweep = FaultSweep(robot, values, noise=arguments.noise, added=added)
             if sweep.unused:
-                console.print(f"not swept: {', '.join(sweep.unused)}", soft_wrap=True)
+                show(f"not swept: {', '.join(sweep.unused)}")
             if arguments.scenario is not None:
-                return replay_fault(sweep, arguments, console, still)
+                return replay_fault(sweep, arguments, show, still)
             rates: Sequence[float] = RATES
             if given := arguments.rate or own_rate:
                 rates = (number("rate", given, ArgumentError),)
@@ -235,11 +233,11 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     found = rows(outcomes)
     if arguments.json:
         print_json({"robot": robot.name, "faults": [asdict(row) for row in found]})
-    console.print(fault_table(robot.name, found))
+    show(fault_table(robot.name, found))
     return int(not all(row.finite for row in found))
 
 
-def fault_table(name: str, found: Sequence[Row]) -> Table:
+def fault_table(name: str, found: Sequence[Row]) -> TextTable:
     """Return the table of a sweep."""
     from robot_dynamics.simulation.fault_sweep import ALLOWED  # noqa: PLC0415  # compiles
 
@@ -250,7 +248,7 @@ def fault_table(name: str, found: Sequence[Row]) -> Table:
         "outside the motion\nrad, m",
         "effort rate",
     ]
-    table = plain_table(
+    table = TextTable(
         f"{name}: speeds beyond the planned ones over the speed limits, effort rates over "
         "their limits",
         ["fault", "at the end", "worst scenario"],
@@ -266,17 +264,17 @@ def fault_table(name: str, found: Sequence[Row]) -> Table:
 
 
 def replay_fault(
-    sweep: FaultSweep, arguments: argparse.Namespace, console: Console, still: Mapping[str, float]
+    sweep: FaultSweep, arguments: argparse.Namespace, show: Printer, still: Mapping[str, float]
 ) -> int:
     """Print what happens in one scenario, and record it with the joints that stand still."""
     again = sweep.replay(*arguments.scenario)
     fastest = abs(again.log.qd).max(axis=0)
-    console.print(f"{again.kind}, from {again.begins:.3f} s to {again.ends:.3f} s", soft_wrap=True)
+    show(f"{again.kind}, from {again.begins:.3f} s to {again.ends:.3f} s")
     for at, words in again.events:
-        console.print(f"{at:8.3f} s  {words}", soft_wrap=True, highlight=False)
+        show(f"{at:8.3f} s  {words}")
     planned = abs(again.log.qd_d).max(axis=0)
     for name, speed, wanted in zip(again.log.joint_names, fastest, planned, strict=True):
-        console.print(f"{name}: {speed:.3f} at most, {wanted:.3f} planned", soft_wrap=True)
+        show(f"{name}: {speed:.3f} at most, {wanted:.3f} planned")
     if arguments.json:
         speeds = dict(zip(again.log.joint_names, fastest.tolist(), strict=True))
         print_json({"kind": again.kind, "events": again.events, "speeds": speeds})
@@ -287,7 +285,7 @@ def replay_fault(
         model = Model(sweep.dynamics, gains, sweep.friction)
         text = text_of_robot(arguments.robot)
         write_runs(arguments.record, text, model, again.motion, [again.log], still)
-        console.print(f"recording: {arguments.record}", soft_wrap=True)
+        show(f"recording: {arguments.record}")
     return 0
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, say
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.papers.simplified_models import (
     TERMS,
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"robot": robot.name, **vars(comparison)})
         return 0
-    wide_console().print(_table(robot, comparison))
+    Printer()(_table(robot, comparison))
     return 0
 
 
@@ -103,8 +103,8 @@ def _excitation(robot: Robot) -> tuple[Array, Array, Array]:
     return trajectory.sample(np.linspace(0.0, trajectory.end, POINTS))
 
 
-def _table(robot: Robot, comparison: ModelComparison) -> Table:
-    table = plain_table(
+def _table(robot: Robot, comparison: ModelComparison) -> TextTable:
+    table = TextTable(
         f"simplified models of {robot.name}: peak error along the motion",
         ["model"],
         ["mult", "add", *comparison.joint_names],

@@ -32,7 +32,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.chosen_joints import add_hand, add_lock, hand_of, still_joints
 from robot_dynamics.cli.driven_arm import add_driver, driven_arm
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     add_parameters,
@@ -52,6 +52,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.kinematic_tree import JointElasticity
@@ -141,22 +142,19 @@ def run(arguments: argparse.Namespace) -> int:
     needed = np.abs(model.feedforward(*motion.sample(logs["feedforward"].t))).max(axis=0)
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
     said = remarks(comparison, robot, needed)
-    console = wide_console(stderr=arguments.json)
+    show = Printer(stderr=arguments.json)
     if arguments.json:
         print_json(comparison.numbers(robot) | {"needed_effort": needed, "remarks": said})
     else:
-        console.print(tracking_table(comparison, robot))
-        for line in said:
-            console.print(line, highlight=False)
+        show(tracking_table(comparison, robot), *said)
     if arguments.output is not None:
         picture = arguments.output / f"{identifier(robot.name)}.png"
-        draw([comparison], robot, picture)
-        console.print(f"picture: {picture}", soft_wrap=True)
+        show(picture_of(lambda: draw([comparison], robot, picture)))
     if arguments.record is not None:
         simulated_runs.write_runs(
             arguments.record, description, model, motion, logs.values(), still
         )
-        console.print(f"recording: {arguments.record}", soft_wrap=True)
+        show(f"recording: {arguments.record}")
     return 0
 
 
@@ -206,14 +204,14 @@ def _on_springs(
         print_json({"joint_names": robot.joint_names, "rms_error": errors, "lowered": lowered})
         return 0
     title = f"RMS error of the links, encoders: {encoders}, masses {arguments.mass_error:+g} %"
-    table = plain_table(title, ["joint", ""], [*errors])
+    table = TextTable(title, ["joint", ""], [*errors])
     for k, joint in enumerate(robot.independent_joints):
         cells = (f"{1e3 * error[k]:.4f}" for error in errors.values())
         table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
-    console = wide_console()
-    console.print(table)
+    show = Printer()
+    show(table)
     if lowered:
-        console.print(f"gains are lowered for elastic joints: {lowered}", soft_wrap=True)
+        show(f"gains are lowered for elastic joints: {lowered}")
     return 0
 
 
@@ -237,11 +235,11 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
         print_json({"joint_names": robot.joint_names, "rate": rate, "rms_error": errors})
         return 0
     title = f"RMS error behind the drives of {driver.name}, {rate:g} Hz"
-    table = plain_table(f"{title}, masses {arguments.mass_error:+g} %", ["joint", ""], [*errors])
+    table = TextTable(f"{title}, masses {arguments.mass_error:+g} %", ["joint", ""], [*errors])
     for k, joint in enumerate(robot.independent_joints):
         cells = (f"{1e3 * error[k]:.3f}" for error in errors.values())
         table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
-    wide_console().print(table)
+    Printer()(table)
     return 0
 
 
@@ -268,11 +266,11 @@ def _on_moving_base(arguments: argparse.Namespace, robot: Robot) -> int:
     if arguments.json:
         print_json({"joint_names": robot.joint_names, "rms_error": errors})
         return 0
-    table = plain_table(f"RMS error, {arguments.base_motion}", ["joint", ""], [*errors])
+    table = TextTable(f"RMS error, {arguments.base_motion}", ["joint", ""], [*errors])
     for k, joint in enumerate(robot.independent_joints):
         cells = (f"{1e3 * error[k]:.3f}" for error in errors.values())
         table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
-    wide_console().print(table)
+    Printer()(table)
     return 0
 
 
@@ -299,12 +297,12 @@ def _follow_with_hand(
     if arguments.json:
         print_json({"hand": hand, "directions": DIRECTIONS, "rms_error": rms, "peak_error": peak})
         return 0
-    headings = [f"{what}\n{name}" for name in errors for what in ("RMS", "peak")]
-    table = plain_table(f"{hand}, masses {arguments.mass_error:+g} %", ["error", ""], headings)
+    headings = [f"{what} {name}" for name in errors for what in ("RMS", "peak")]
+    table = TextTable(f"{hand}, masses {arguments.mass_error:+g} %", ["error", ""], headings)
     for k, direction in enumerate(DIRECTIONS):
         cells = [1e3 * found[name][k] for name in errors for found in (rms, peak)]
         table.add_row(direction, "mm" if k < 3 else "mrad", *(f"{cell:.3f}" for cell in cells))
-    wide_console().print(table)
+    Printer()(table)
     return 0
 
 

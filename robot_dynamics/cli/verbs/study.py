@@ -18,20 +18,26 @@ deg, g, %.
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
 from robot_dynamics.cli.driven_arm import DrivenArm, driven_arm
-from robot_dynamics.cli.output import add_json, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
+from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import drives_of
-from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
+from robot_dynamics.cli.study_report import (
+    draw_run,
+    draw_study,
+    print_study,
+    study_numbers,
+    write_run,
+)
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.control.two_masses import LINK
@@ -163,7 +169,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a study, or repeat one of its runs."""
-    console = wide_console(stderr=arguments.json)
+    show = Printer(stderr=arguments.json)
     options = _options(arguments)
     arm = _arm(options)
     plan = _plan(options, arm)
@@ -172,16 +178,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.record is not None and arguments.replay is None:
         raise ArgumentError("--record writes one run; choose it with --replay")
     if arguments.replay is not None:
-        return _replay(plan, arm, options, arguments, console)
+        return _replay(plan, arm, options, arguments, show)
     if arguments.keep is not None:
         if plan.by_drives:
             raise ArgumentError("--keep searches a bandwidth, and drives have gains of their own")
-        found = largest_bandwidth(plan, arguments.keep, _executor(arguments), report=console.print)
+        found = largest_bandwidth(plan, arguments.keep, _executor(arguments), report=show)
         if arguments.json:
             answer = {"bandwidth": found.bandwidth, "held": found.held}
             print_json({**answer, "parameters": yaml.safe_load(found.parameters)})
         else:
-            console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
+            print(found.parameters)
         return 0
     if arguments.resume and arguments.output is None:
         raise ArgumentError("--resume continues the study in a folder; name it with --output")
@@ -189,34 +195,35 @@ def run(arguments: argparse.Namespace) -> int:
     done: dict[Chunk, Any] = {}
     if folder is not None:
         if arguments.resume and folder.is_finished():
-            console.print(f"{folder.path}: the study is finished, no run is left to resume; table: "
-                          f"{folder.table}", soft_wrap=True, highlight=False)  # fmt: skip
+            show(
+                f"{folder.path}: the study is finished, no run is left to resume; table: "
+                f"{folder.table}"
+            )
             if arguments.json:
                 print_json({"robot": plan.robot.name, "finished": str(folder.table)})
             return 0
         folder.save_options(options)
         done = folder.load(chunks_of(plan)) if arguments.resume else {}
     again = "" if folder is None else f"robot-dynamics study {folder.path / 'study.yaml'}"
-    with _progress(plan, done, folder, console) as progress:
+    with _progress(plan, done, folder) as progress:
         try:
             study(plan, _executor(arguments), done=done, progress=progress)
         except KeyboardInterrupt:
             if folder is not None:  # at once: no table, no picture
                 count = sum(chunk.stop - chunk.start for chunk in done)
-                console.print(f"stopped with {count} of {plan.count * len(plan.modes)} runs done; "
-                              f"continue: {again} --resume", soft_wrap=True)  # fmt: skip
+                show(f"stopped with {count} of {plan.count * len(plan.modes)} runs done; continue:")
+                show.line(f"  {again} --resume")
             return 130
     table = table_of(plan, done)
     if arguments.json:
         print_json({"robot": plan.robot.name, "modes": study_numbers(table)})
     else:
-        print_study(table, console)
+        print_study(table, show)
     if folder is not None:
         place = folder.save_table(table)
-        console.print(f"table: {place}; picture: {draw_study(table, arguments.output)}",
-                      soft_wrap=True)  # fmt: skip
-        console.print(f"repeat the worst run: {again} --replay {table['run'][table.worst(1)[0]]}",
-                      soft_wrap=True)  # fmt: skip
+        show(f"table: {place}", picture_of(lambda: draw_study(table, arguments.output)))
+        show("repeat the worst run:")
+        show.line(f"  {again} --replay {table['run'][table.worst(1)[0]]}")
         folder.forget_runs()
     return 0
 
@@ -365,27 +372,20 @@ def _executor(arguments: argparse.Namespace) -> Executor:
 
 
 @contextmanager
-def _progress(
-    plan: StudyPlan, done: dict[Chunk, Any], folder: StudyFolder | None, console: Console
-) -> Iterator[Any]:
-    """Show a bar with the remaining time and store every finished chunk."""
-    bar = Progress(
-        TextColumn("runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        total = sum(chunk.stop - chunk.start for chunk in chunks_of(plan))
-        task = bar.add_task("runs", total=total)
-        bar.advance(task, sum(chunk.stop - chunk.start for chunk in done))
+def _progress(plan: StudyPlan, done: dict[Chunk, Any], folder: StudyFolder | None) -> Iterator[Any]:
+    """Show how many runs are done and the remaining time; store every finished chunk."""
+    total = sum(chunk.stop - chunk.start for chunk in chunks_of(plan))
+    before = count = sum(chunk.stop - chunk.start for chunk in done)
+    began = time.monotonic()
+    with stages() as shown:
 
         def progress(chunk: Chunk, columns: Any) -> None:
+            nonlocal count
             if folder is not None:
                 folder.save(chunk, columns)
-            bar.advance(task, chunk.stop - chunk.start)
+            count += chunk.stop - chunk.start
+            left = (time.monotonic() - began) * (total - count) / max(count - before, 1)
+            shown(f"{count} of {total} runs, {left:.0f} s left", count / total)
 
         yield progress
 
@@ -395,25 +395,25 @@ def _replay(
     arm: DrivenArm,
     options: dict[str, Any],
     arguments: argparse.Namespace,
-    console: Console,
+    show: Printer,
 ) -> int:
     if not 0 <= arguments.replay < plan.count:
         raise ArgumentError(
             f"--replay {arguments.replay}: the study has runs 0 to {plan.count - 1}"
         )
     replays = [replay(plan, arguments.replay, mode) for mode in plan.modes]
-    place = draw_run(replays, arguments.output or Path(), console)
-    motion = place.with_name(f"{place.stem}_{plan.modes[0]}.csv")
-    console.print(f"picture: {place}", soft_wrap=True)
+    folder = arguments.output or Path()
+    motion = write_run(replays, folder, show)
+    show(picture_of(lambda: draw_run(replays, folder)))
     base = f" --base-motion {options['base_motion']}" if options["base_motion"] else ""
-    console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}{base}",
-                  soft_wrap=True)  # fmt: skip
+    show("in the browser:")
+    show.line(f"  robot-dynamics view {options['robot']} --motion {motion}{base}")
     if arguments.record is not None:
         _record(arguments.record, str(options["robot"]), arm.still, replays)
-        console.print(f"recording: {arguments.record}", soft_wrap=True)
+        show(f"recording: {arguments.record}")
     if arguments.json:
         recording = None if arguments.record is None else str(arguments.record)
-        print_json({"picture": str(place), "motion": str(motion), "recording": recording})
+        print_json({"motion": str(motion), "recording": recording})
     return 0
 
 

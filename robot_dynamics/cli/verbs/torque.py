@@ -21,10 +21,11 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
 )
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.trajectory.motions import middle_pose
 
 
@@ -77,9 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"robot": robot.name, **motion, **terms, **effort})
         return 0
 
-    table = plain_table(None, ["joint"], ["q", "qd", "qdd", *terms])
-    table.add_column("effort", justify="right", style="bold")
-    table.add_column("limit", justify="right")
+    table = TextTable(None, ["joint"], ["q", "qd", "qdd", "effort", "limit", *terms])
     for i, (name, (_, unit)) in enumerate(
         zip(robot.joint_names, joint_units(robot, robot.joint_names), strict=True)
     ):
@@ -88,11 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
         table.add_row(
             name,
             *(f"{values[i]:.4g}" for values in (q, qd, qdd)),
-            *(_effort(part[i]) for part in terms.values()),
             f"{_effort(effort)} {unit}{over}",
             f"{limits[i]:g}" if np.isfinite(limits[i]) else "none",
+            *(_effort(part[i]) for part in terms.values()),
         )
-    wide_console().print(table)
+    Printer()(table)
     return 0
 
 

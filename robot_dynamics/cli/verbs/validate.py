@@ -15,7 +15,7 @@ import argparse
 
 from robot_dynamics.cli.arguments import add_robot, output_file
 from robot_dynamics.cli.chosen_joints import robot_of
-from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**report.verdicts, "report": arguments.report and str(arguments.report)})
     else:
-        print(report)
+        show = Printer()
+        show(*report.sentences, report.table)
         if arguments.report is not None:
-            print(f"wrote {arguments.report}")
+            show(f"wrote {arguments.report}")
     return 0 if report.good else NOT_GOOD

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from robot_dynamics.errors import MissingPackageError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
-from robot_dynamics.foundation.pictures import picture_bytes
+from robot_dynamics.foundation.pictures import new_figure, picture_bytes
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.export.parameter_file import TERMS
@@ -63,7 +63,7 @@ def html_report(report: Report, identification: Identification | None = None) ->
         + _key("#d9c9a0", "reversing")
         + _key("#c0c0c0", "at rest")
         + "</p>",
-        f'<img alt="measured and predicted efforts" src="{_picture(report)}">',
+        _plots(report),
     ]
     if report.quality_warnings:
         body += ["<h2>Data-quality warnings</h2>"]
@@ -102,10 +102,18 @@ def _found(found: Identification) -> list[str]:
     ]
 
 
+def _plots(report: Report) -> str:
+    """Return the picture, or the package that it lacks."""
+    try:
+        return f'<img alt="measured and predicted efforts" src="{_picture(report)}">'
+    except MissingPackageError as error:
+        return f"<p>no plots: {escape(str(error))}</p>"
+
+
 def _picture(report: Report) -> str:
     """Plot efforts and bands of every joint, and under them residuals in their bands."""
     n = len(report.fits)
-    figure = Figure(figsize=(11.0, 0.8 + 2.2 * n), dpi=100, layout="constrained")
+    figure = new_figure(figsize=(11.0, 0.8 + 2.2 * n), dpi=100, layout="constrained")
     axes = figure.subplots(2 * n, 1, sharex=True, height_ratios=[2, 1] * n)
     time = report.time - report.time[0]
     joins = np.flatnonzero(np.diff(time) > GAP * np.median(np.diff(time))) + 1
