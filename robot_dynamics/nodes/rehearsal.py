@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -18,10 +18,12 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.composition import own_domain
+from robot_dynamics.nodes.observed_motion import STARVED_S, ObservedMotion
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.terminal import Terminal, joined
 from robot_dynamics.nodes.ros.topics import STATE_QOS
 from robot_dynamics.nodes.ros.transport import REACH
+from robot_dynamics.nodes.runtime.machine import longest_wait, waiting_times
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints
 
@@ -57,6 +59,7 @@ class Step:
         error: Largest tracking error of a joint, rad or m.
         drift: Largest motion of a joint over the last seconds, rad or m.
         silence: Longest time between two commands, s.
+        waited: Longest time for which a node waited for a processor in all, s.
         fault: Why the step failed; empty if it did not.
     """
 
@@ -65,6 +68,7 @@ class Step:
     error: float
     drift: float
     silence: float
+    waited: float
     fault: str
 
 
@@ -74,17 +78,18 @@ class Observer(Terminal):
     Args:
         context: Context of rclpy.
         robot: The robot.
+        pids: Returns the processes of the nodes.
 
     Attributes:
         domain: ROS domain.
         commanded: Whether a command has come.
     """
 
-    def __init__(self, context: Context, robot: Robot) -> None:
+    def __init__(self, context: Context, robot: Robot, pids: Callable[[], Sequence[int]]) -> None:
         super().__init__(context, "")
         self.domain = context.get_domain_id()
         self.commanded = False
-        self._robot = robot
+        self._pids, self._motion = pids, ObservedMotion(robot)
         names = robot.joint_names
         self._state = JointReader("joint_states", names, ("position", "velocity"))
         self._desired = JointReader("reference", names, ("position", "velocity"))
@@ -94,29 +99,22 @@ class Observer(Terminal):
         node.create_subscription(JointState, "reference", self._on_reference, STATE_QOS)
         node.create_subscription(Float64MultiArray, "effort_command", self._on_command, STATE_QOS)
         self._last_reference = -np.inf
-        self._begin()
-
-    def _begin(self) -> None:
-        self._speed = self._error = self._silence = 0.0
-        self._last_command = time.monotonic()
 
     def _on_state(self, msg: JointState) -> None:
         if not (self._state.read(msg) and self._state.complete):
             return
         self._rest.feed(self._state.stamp / NS_PER_S, self._state.position)
-        self._speed = max(self._speed, float(np.abs(self._state.velocity).max()))
-        if self._desired.complete:
-            error = np.abs(self._state.position - self._desired.position).max()
-            self._error = max(self._error, float(error))
+        state = self._state
+        self._motion.add_state(state.stamp, state.position, state.velocity)
 
     def _on_reference(self, msg: JointState) -> None:
-        self._desired.read(msg)
+        desired = self._desired
+        if desired.read(msg) and desired.complete:
+            self._motion.add_reference(desired.stamp, desired.position, desired.velocity)
         self._last_reference = time.monotonic()
 
     def _on_command(self, _: Float64MultiArray) -> None:
-        now = time.monotonic()
-        self._silence = max(self._silence, now - self._last_command)
-        self._last_command = now
+        self._motion.add_command(time.monotonic())
         self.commanded = True
 
     @property
@@ -155,24 +153,28 @@ class Observer(Terminal):
             ends_at: Where the arm is to end, shape (n,), rad or m; by default anywhere at rest.
             seconds: Time for which the arm moves; on a busy machine it may begin later, s.
         """
-        self._begin()
+        waited = waiting_times(self._pids())
+        self._motion.begin(time.monotonic())
         act()
         self._spin(seconds)
         self._spin(LATE_S, lambda: self._led_to(ends_at))
         before = self.q
         self._spin(WATCHED_S)
         drift = float(np.abs(self.q - before).max())
-        limits = self._robot.limits.velocity
-        fault = ""
+        now, motion = time.monotonic(), self._motion
+        starved = longest_wait(waited, waiting_times(self._pids()))
         if not self.rested():
             fault = "the arm does not come to rest"
         elif drift > LARGEST_DRIFT:
             fault = "the arm drifts"
         elif ends_at is not None and np.abs(self.q - ends_at).max() > LARGEST_DRIFT:
             fault = "the arm does not arrive"
-        elif (limits > 0.0).all() and self._speed > 1.5 * limits.max():
-            fault = "the arm races"
-        return Step(name, self._speed, self._error, drift, self._silence, fault)
+        else:
+            fault = motion.fault(now)
+        if fault and starved > STARVED_S:
+            slow = f"the machine is too slow: a node waited {starved:.2f} s for a processor"
+            fault = f"{fault}; {slow}"
+        return Step(name, motion.speed, motion.error, drift, motion.silence(now), starved, fault)
 
     def pause(self, seconds: float) -> None:
         """Measure the arm for a while."""
@@ -181,10 +183,10 @@ class Observer(Terminal):
     def stop(self) -> None:
         """Send the motion that stops the arm where it is."""
         here = self.q[None]
-        self.move(Waypoints(self._robot.joint_names, np.array([STOP_S]), here))
+        self.move(Waypoints(self._state.joint_names, np.array([STOP_S]), here))
 
 
-def observer(robot: Robot) -> AbstractContextManager[Observer]:
+def observer(robot: Robot, pids: Callable[[], Sequence[int]]) -> AbstractContextManager[Observer]:
     """Join a ROS domain of this process, on this machine only."""
     os.environ.setdefault(REACH, "LOCALHOST")
-    return joined(lambda context: Observer(context, robot), own_domain())
+    return joined(lambda context: Observer(context, robot, pids), own_domain())

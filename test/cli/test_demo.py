@@ -46,7 +46,7 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
         ROS_LOG_DIR=str(tmp_path / "log"),
     )
     assert done.returncode == 0, done.stderr
-    assert f"watch from a second terminal: ROS_DOMAIN_ID={domain} " in done.stderr
+    assert f"watch from a second terminal:\n  ROS_DOMAIN_ID={domain} " in done.stderr
     assert "commands end although" not in done.stderr  # the arm rests before the nodes end
     told = json.loads(done.stdout)  # the tables go to standard error then
     errors = [run["modes"]["feedforward"]["rms_error"] for run in told["runs"]]

@@ -12,33 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from robot_dynamics.nodes.runtime.machine import longest_wait as most_grown  # noqa: F401  # for tests
+from robot_dynamics.nodes.runtime.machine import waiting_times as waited
+
 ATTEMPTS = 3
 STARVED_S = 0.05
 """Time that a node waited for a processor, above which a failure may be due to that: 12 cycles."""
-
-
-def waited(pids):
-    """Return how long processes have waited for a processor, s; none outside Linux."""
-    times = {}
-    for pid in pids:
-        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-            try:
-                delay = int(task.read_text().split()[1]) * 1e-9
-            except OSError:  # that thread has just ended
-                continue
-            times[pid] = max(times.get(pid, 0.0), delay)
-    return times
 
 
 def children():
     """Processes that this one has started and that still run; none outside Linux."""
     paths = Path("/proc/self/task").glob("*/children")
     return [int(pid) for path in paths for pid in path.read_text().split()]
-
-
-def most_grown(before, after):
-    """Largest growth of a time, s."""
-    return max((t - before.get(pid, 0.0) for pid, t in after.items()), default=0.0)
 
 
 def counts(attempt, seconds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +47,27 @@ def cache_findings() -> list[Finding]:
         remedy = "make it writable, or set ROBOT_DYNAMICS_CACHE to another folder"
         return [Finding("cache", f"{place}: {error.strerror}", remedy, missing=True)]
     return [Finding("cache", f"{place}, writable")]
+
+
+def waiting_times(pids: Iterable[int]) -> dict[int, float]:
+    """Return the longest time that a thread of each process has waited for a processor, s.
+
+    Empty outside Linux.
+    """
+    times: dict[int, float] = {}
+    for pid in pids:
+        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                delay = int(task.read_text().split()[1]) * 1e-9
+            except OSError:  # that thread has just ended
+                continue
+            times[pid] = max(times.get(pid, 0.0), delay)
+    return times
+
+
+def longest_wait(before: Mapping[int, float], after: Mapping[int, float]) -> float:
+    """Return the largest growth of `waiting_times`, s."""
+    return max((t - before.get(pid, 0.0) for pid, t in after.items()), default=0.0)
 
 
 def realtime_findings() -> list[Finding]:
