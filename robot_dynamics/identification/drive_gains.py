@@ -9,14 +9,14 @@ load, `identify_gain_ratios` gives the gains up to one common factor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import RecordingError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import drive_matrix, regressor_at_drives
 from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
@@ -26,10 +26,16 @@ from robot_dynamics.identification.regimes import moves
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.recordings.signals import Signals, recordings_of, signals
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial import Inertia, inertial_parameters
+from robot_dynamics.spatial import PARAMETERS, Inertia, inertial_parameters
 
 ROUNDS = 8
 """Gauss-Newton iterations; three settle the last digit."""
+
+LOAD_KNOWN: Mapping[str, int] = {"all": 10, "mass and centre": 4, "mass": 1}
+"""What may be known of a load, with the number of `PARAMETERS` that are not solved for."""
+
+FIRST = dict(zip("xyz", PARAMETERS[1:4], strict=True))
+"""First moments of a load, by axis."""
 
 SEEN = 0.2
 """Relative standard deviation above which the load does not determine a gain."""
@@ -71,17 +77,59 @@ class DriveGains:
     """Effort per unit of current of every drive, N m or N.
 
     Args:
-        values: Signs included, shape (n,): of motors if `actuators` were given, else of joints.
-        deviation: Standard deviations, shape (n,).
+        joint_names: Of the drives.
+        values: Signs included, shape (n,): of motors if `actuators` were given, else of joints;
+            NaN where the load does not determine them.
+        deviation: Standard deviations, shape (n,); infinite there, and zero for known gains.
         drive: Movement of every drive per movement of every joint, as of `EffortModel`.
+        load: What was solved for of the load, by name of `PARAMETERS`: value and standard
+            deviation, infinite where the motion does not show it.
+        mass: Mass of the load, kg.
     """
 
+    joint_names: tuple[str, ...]
     values: Array
     deviation: Array
     drive: Array
+    load: Mapping[str, tuple[float, float]]
+    mass: float
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Drives whose gains are not determined."""
+        return tuple(
+            name for name, x in zip(self.joint_names, self.values, strict=True) if np.isnan(x)
+        )
+
+    def __str__(self) -> str:
+        """Say in sentences what is determined of the gains and of the load, and what is not."""
+        rows = zip(self.joint_names, self.values, self.deviation, strict=True)
+        known = [
+            f"{name} {x:.5g}" + (f" +- {s:.1g}" if s else " (given)")
+            for name, x, s in rows
+            if not np.isnan(x)
+        ]
+        lines = [f"drive gains (N m or N per unit): {', '.join(known)}"]
+        if self.missing:
+            lines.append(f"not determined: the gains of {', '.join(self.missing)}")
+        centre = {axis: self.load[name] for axis, name in FIRST.items() if name in self.load}
+        for axis, (moment, deviation) in centre.items():
+            value = f"{moment / self.mass:.3g} +- {deviation / self.mass:.1g} m"
+            text = value if np.isfinite(deviation) else "not determined by the motion"
+            lines.append(f"mass centre of the load, {axis}: {text}")
+        return "\n".join(lines)
 
     def on(self, recording: Recording) -> Recording:
-        """Convert a recording of currents to one of efforts."""
+        """Convert a recording of currents to one of efforts.
+
+        Raises:
+            RecordingError: If a gain is not determined.
+        """
+        if self.missing:
+            raise RecordingError(
+                f"{recording.source}: the gain of drive '{self.missing[0]}' is not determined; "
+                "give it, or take a heavier load, fastened off the last axis"
+            )
         tau = (recording.tau @ np.linalg.inv(self.drive) * self.values) @ self.drive
         return replace(recording, tau=tau, unit_known=True)
 
@@ -93,10 +141,14 @@ def identify_drive_gains(
     load: Inertia,
     frame: str,
     *,
+    load_known: str = "all",
+    known: Array | None = None,
     actuators: Actuators | None = None,
     cutoff: float | None = None,
 ) -> DriveGains:
     """Identify the effort per unit of current of every drive.
+
+    A load that is known in part is solved for with the gains.
 
     Args:
         robot: Robot of the URDF: its kinematics are kept, its inertias are the initial guess.
@@ -104,33 +156,60 @@ def identify_drive_gains(
         loaded: Motions with it.
         load: Its mass, mass centre and inertia in axes of the frame.
         frame: Link or frame that carries it.
+        load_known: What of it is known, one of `LOAD_KNOWN`.
+        known: Gains that are known, shape (n,), NaN where they are not; by default none is.
         actuators: Where drives do not move one joint each.
         cutoff: Of the low-pass, Hz; by default from the motions.
 
     Raises:
-        UnknownNameError: If there is no such frame.
+        UnknownNameError: If there is no such frame, or no such `load_known`.
         RobotError: If no joint moves the frame.
-        RecordingError: If the motions do not show the load on every drive.
+        RecordingError: If the motions do not show the load on any drive.
     """
+    check_known("load_known", load_known, "identify_drive_gains", LOAD_KNOWN)
     drive, dynamics = drive_matrix(robot, actuators), Dynamics(robot)
-    B = carried_at(robot, frame) @ inertial_parameters(load)
+    carried_by, first = carried_at(robot, frame), LOAD_KNOWN[load_known]
+    parameters = inertial_parameters(load)
+    if load_known == "mass":
+        parameters[1:] = 0.0
+    B, solved = carried_by @ parameters, carried_by[:, first:]
     recordings = [recordings_of(empty), recordings_of(loaded)]
     source = recordings[1][0].source
     rows = [
-        _rows(dynamics, signals(recording, cutoff), drive, B * carried)
+        _rows(dynamics, signals(recording, cutoff), drive, B * carried, solved * carried)
         for carried, several in enumerate(recordings)
         for recording in several
     ]
     X, W, current, moving = map(np.concatenate, zip(*rows, strict=True))
-    every = np.ones(robot.dof, dtype=bool)
-    inverse, deviation = _inverse_gains(X, W, current, moving, every)
-    if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
-        j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
-        raise RecordingError(
-            f"{source}: the load does not determine the gain of drive '{robot.joint_names[j]}'; "
-            "take a heavier one, fastened off the last axis, and a motion of every joint with it"
+    given = np.full(robot.dof, np.nan) if known is None else np.asarray(known, dtype=np.float64)
+    unknown = np.isnan(given)
+    current = current * np.where(unknown, 1.0, given)
+    h, deviation, used = np.ones(robot.dof), np.full(robot.dof, np.inf), np.arange(robot.dof)
+    while True:  # without the drive that is determined least, which could mislead the others
+        h[used], deviation[used], z, spread = _inverse_gains(
+            X[:, used], W[:, used], current[:, used], moving[:, used], unknown[used]
         )
-    return DriveGains(1.0 / inverse, deviation / inverse**2, drive)
+        worst = used[np.argmax(deviation[used] / np.maximum(np.abs(h[used]), 1e-300))]
+        if deviation[worst] <= SEEN * np.abs(h[worst]):
+            break
+        deviation[worst], used = np.inf, used[used != worst]
+        if not unknown[used].any():
+            raise RecordingError(
+                f"{source}: the load does not determine the gain of any drive; take a heavier one, "
+                "fastened off the last axis, and a motion of every joint with it"
+            )
+    sure = np.isin(np.arange(robot.dof), used)
+    names = PARAMETERS[first:]
+    rest = zip(z[len(z) - len(names) :], spread[len(spread) - len(names) :], strict=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return DriveGains(
+            robot.joint_names,
+            np.where(unknown, np.where(sure, 1.0 / h, np.nan), given),
+            np.where(unknown, np.where(sure, deviation / h**2, np.inf), 0.0),
+            drive,
+            dict(zip(names, ((float(x), float(s)) for x, s in rest), strict=True)),
+            float(load.mass),
+        )
 
 
 def identify_gain_ratios(
@@ -153,12 +232,16 @@ def identify_gain_ratios(
     """
     drive, dynamics = drive_matrix(robot, actuators), Dynamics(robot)
     none = np.zeros(len(dynamics.base_parameters))
-    rows = [_rows(dynamics, signals(one, cutoff), drive, none) for one in recordings_of(recording)]
+    rows = [
+        _rows(dynamics, signals(one, cutoff), drive, none, none[:, None][:, :0])
+        for one in recordings_of(recording)
+    ]
     X, W, current, moving = map(np.concatenate, zip(*rows, strict=True))
     size = np.sqrt(np.mean(current**2, axis=0))
     rubs = np.array([np.ptp(X[:, j, : len(none)] @ _prior(dynamics)) for j in range(robot.dof)])
     reference = int(np.argmax(np.where(size > 0.0, rubs, -1.0)))  # the links act most on it
-    h, deviation = _inverse_gains(X, W, current, moving, np.arange(robot.dof) != reference)
+    others = np.arange(robot.dof) != reference
+    h, deviation, *_ = _inverse_gains(X, W, current, moving, others)
     sure = (deviation < SEEN * np.abs(h)) & (size > 0.0)
     sure[reference] = True
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,9 +258,13 @@ def _prior(dynamics: Dynamics) -> Array:
 
 
 def _rows(
-    dynamics: Dynamics, motion: Signals, drive: Array, B: Array
+    dynamics: Dynamics, motion: Signals, drive: Array, B: Array, solved: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return columns of the unknowns (N, n, c); load efforts, currents, moving drives, (N, n)."""
+    """Return columns of the unknowns (N, n, c); load efforts, currents, moving drives, (N, n).
+
+    The unknowns are base parameters, friction, and those of the load that is solved for, of which
+    `solved`, shape (p, k), makes base parameters.
+    """
     Y = regressor_at_drives(dynamics, motion, drive)
     columns = FrictionColumns(motion, drive)
     n = len(drive)
@@ -188,15 +275,19 @@ def _rows(
         own = columns.of(j, shape, np.zeros(len(Y)))
         first = Y.shape[2] + 3 * j
         X[:, j, first : first + own.shape[1]] = own
+    X = np.concatenate([X, Y @ solved], axis=2)
     return X, Y @ B, motion.tau @ np.linalg.inv(drive), moves(motion, drive)
 
 
 def _inverse_gains(
     X: Array, W: Array, current: Array, moving: Array, unknown: Array
-) -> tuple[Array, Array]:
-    """Solve i = h (X z + W) for z and h, the inverse gains; return h and its deviations, (n,).
+) -> tuple[Array, Array, Array, Array]:
+    """Solve i = h (X z + W) for z and h, the inverse gains.
 
     Those gains that are not `unknown`, shape (n,), are 1.
+
+    Returns:
+        h and its standard deviations, shape (n,), and z with its own, shape (c,).
     """
     p, own = X.shape[2], np.eye(X.shape[1])[:, unknown]
     # First gain i - X z = W, which is linear and nearly right
@@ -216,4 +307,4 @@ def _inverse_gains(
         z, h[unknown] = fit.z[:p], fit.z[p:]
     deviation = np.zeros(len(unknown))
     deviation[unknown] = fit.deviation[p:]
-    return h, deviation
+    return h, deviation, z, fit.deviation[:p]

@@ -51,7 +51,7 @@ def test_gains_of_coupled_motors_are_those_of_the_motors():
 def test_a_load_that_is_too_light_is_refused():
     robot, empty, loaded = currents("planar_2r", np.array([10.0, 20.0]), mass=1e-4)
     load = Inertia.from_com(1e-4, COM, 0.0 * INERTIA)
-    with pytest.raises(RecordingError, match="does not determine the gain of drive 'joint_"):
+    with pytest.raises(RecordingError, match="does not determine the gain of any drive; take"):
         identify_drive_gains(robot, empty, loaded, load, robot.tips[0])
 
 
@@ -96,4 +96,50 @@ def test_the_command_line_identifies_currents_by_a_known_load(tmp_path, capsys):
     assert main(command) == 1
     assert "--loaded and --load belong together" in capsys.readouterr().err
     assert main([*command, "--load", "3,0"]) == 1
-    assert "--load: '3,0' is not KG,X,Y,Z" in capsys.readouterr().err
+    assert "--load: '3,0' is not KG, KG,X,Y,Z" in capsys.readouterr().err
+
+
+TRUE = np.array([-8.0, 12.0, 15.0, -20.0, 25.0, 30.0])
+
+
+def test_gains_are_found_by_the_mass_of_a_load_alone_and_with_them_its_mass_centre():
+    robot, empty, loaded = currents("ur5", TRUE)
+    load = Inertia.from_com(3.0, np.zeros(3), np.zeros((3, 3)))
+    found = identify_drive_gains(robot, empty, loaded, load, robot.tips[0], load_known="mass")
+    assert found.missing == ()
+    assert (np.abs(found.values - TRUE) < 3.0 * found.deviation).all()
+    assert (found.deviation < 0.02 * np.abs(TRUE)).all()
+    for name, expected in zip(("hx", "hy", "hz"), 3.0 * COM, strict=True):
+        value, deviation = found.load[name]
+        assert abs(value - expected) < 3.0 * deviation < 0.1
+
+
+def test_a_drive_that_shows_nothing_leaves_the_others_and_may_be_given(tmp_path, capsys):
+    robot, *recordings = currents("ur5", TRUE)
+    noise = np.random.default_rng(5)
+    for recording in recordings:
+        recording.tau[:, 5] = 0.01 * noise.normal(size=len(recording.tau))
+    load = Inertia.from_com(3.0, COM, INERTIA)
+    found = identify_drive_gains(robot, *recordings, load, robot.tips[0])
+    assert found.missing == ("wrist_3_joint",)
+    assert np.isnan(found.values[5]) and np.isinf(found.deviation[5])
+    assert (np.abs(found.values - TRUE) < 3.0 * found.deviation)[:5].all()
+    assert "not determined: the gains of wrist_3_joint" in str(found)
+    with pytest.raises(RecordingError, match="the gain of drive 'wrist_3_joint' is not determined"):
+        found.on(recordings[0])
+    files = [save(tmp_path / f"{k}.npz", one) for k, one in enumerate(recordings)]
+    words = ["identify", "ur5", files[0], "--loaded", files[1], "--load", "3,0.05,0.1,0.08"]
+    words += ["--load-frame", robot.tips[0]]
+    assert main([*words, "--out", str(tmp_path / "fits.urdf")]) == 3
+    said = capsys.readouterr().out
+    assert "give the gains that are known: --drive-gains wrist_3_joint=GAIN" in said
+    assert not (tmp_path / "fits.urdf").exists()
+
+
+def test_a_gain_that_is_given_stays():
+    robot, empty, loaded = currents("ur5", TRUE)
+    load = Inertia.from_com(3.0, COM, INERTIA)
+    given = np.array([np.nan, TRUE[1], *[np.nan] * 4])
+    found = identify_drive_gains(robot, empty, loaded, load, robot.tips[0], known=given)
+    assert (found.values[1], found.deviation[1]) == (TRUE[1], 0.0)
+    np.testing.assert_allclose(found.values, TRUE, rtol=2e-3)  # of 1 % noise

@@ -8,8 +8,9 @@
     robot-dynamics identify arm.urdf run.txt --columns time,q,qd,tau
     robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
 
-If efforts are currents, --loaded is the same or another motion with a load of known mass and mass
-centre, from which the drive gains are identified.
+If efforts are currents, --loaded is the same or another motion with a load of known mass, from
+which the drive gains are identified. What --load does not give of the load is solved for.
+--drive-gains fixes the gains of some drives.
 
 Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF cannot hold, as
 parameters of controller_node and feedforward_node. Judge the result by another recording:
@@ -29,7 +30,12 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_robot, output_file, take_negative_lists
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    joint_values,
+    output_file,
+    take_negative_lists,
+)
 from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
@@ -41,9 +47,11 @@ from robot_dynamics.cli.recordings import (
 )
 from robot_dynamics.control import Actuators, Friction
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
+    DriveGains,
     Drives,
     FrictionFit,
     GravityFit,
@@ -102,9 +110,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--load",
-        metavar="KG,X,Y,Z",
-        help="that load: mass, and mass centre in --load-frame, m; then xx,xy,xz,yy,yz,zz, inertia "
-        "about it, kg m^2, if it is known",
+        metavar="KG[,X,Y,Z]",
+        help="that load: mass; if they are known, mass centre in --load-frame, m, and "
+        "xx,xy,xz,yy,yz,zz, inertia about it, kg m^2",
     )
     parser.add_argument("--load-frame", help="link or frame of the load (default: the only tip)")
     take_negative_lists(parser)
@@ -118,11 +126,19 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(f"{Path(split_arguments(arguments.robot)[0]).stem}_identified.urdf")
     if not arguments.any_bodies:
         output_file(out)
+    known = None
+    if arguments.loaded and arguments.drive_gains is not None:  # gains of some of the drives
+        none = np.full(robot.dof, np.nan)
+        known = joint_values("--drive-gains", arguments.drive_gains, robot, none)
+        arguments.drive_gains = None
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
     if arguments.currents:
         return _ratios(arguments, robot, recordings, actuators)
     if arguments.loaded or arguments.load:
-        recordings = _efforts(arguments, robot, recordings, actuators)
+        gains = _gains(arguments, robot, recordings, actuators, known)
+        if gains.missing:
+            return _some_gains(arguments, robot, gains)
+        recordings = [gains.on(recording) for recording in recordings]
     if arguments.only is not None:
         return _part(arguments, robot, recordings, source, out)
     coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
@@ -268,45 +284,62 @@ def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Frictio
     return friction
 
 
-def _efforts(
+def _gains(
     arguments: argparse.Namespace,
     robot: Robot,
     recordings: list[Recording],
     actuators: Actuators | None,
-) -> list[Recording]:
-    """Convert recordings of currents to efforts by a known load."""
+    known: Array | None,
+) -> DriveGains:
+    """Identify drive gains by a load, and print them."""
     if not (arguments.loaded and arguments.load):
         raise ArgumentError("--loaded and --load belong together; give both")
-    if arguments.drive_gains is not None:
-        raise ArgumentError("--drive-gains are what --loaded is to find; give one of them")
+    load, load_known = _load(arguments.load)
     gains = identify_drive_gains(
         robot,
         recordings,
         read_recordings(arguments, robot, arguments.loaded),
-        _load(arguments.load),
+        load,
         arguments.load_frame or only_tip(robot),
+        load_known=load_known,
+        known=known,
         actuators=actuators,
         cutoff=arguments.cutoff,
     )
-    found = zip(gains.values, gains.deviation, strict=True)
-    print(
-        "drive gains (N m or N per unit): "
-        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in found)
-        + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}",
-        file=sys.stderr if arguments.json else sys.stdout,
+    show = Printer(stderr=arguments.json)
+    show(str(gains))
+    names = zip(robot.joint_names, gains.values, strict=True)
+    found = (
+        f"{name}={x:.7g}" if gains.missing else f"{x:.7g}" for name, x in names if not np.isnan(x)
     )
-    return [gains.on(recording) for recording in recordings]
+    show.line(f"for later: --drive-gains={','.join(found)}")
+    return gains
 
 
-def _load(text: str) -> Inertia:
+def _some_gains(arguments: argparse.Namespace, robot: Robot, gains: DriveGains) -> int:
+    """Say how to go on where the load does not determine every gain."""
+    if arguments.json:
+        print_json({"robot": robot.name, "gains": gains.values, "deviation": gains.deviation,
+                    "load": gains.load, "files": []})  # fmt: skip
+    else:
+        print(
+            "nothing is written: take a heavier load, fastened off the last axis, or give the "
+            f"gains that are known: --drive-gains {gains.missing[0]}=GAIN"
+        )
+    return NOT_GOOD
+
+
+def _load(text: str) -> tuple[Inertia, str]:
+    """Return the load of an option, and what of it is known, one of `LOAD_KNOWN`."""
     try:
-        m, x, y, z, *moments = map(number_from, text.split(","))
-        xx, xy, xz, yy, yz, zz = moments or [0.0] * 6
+        numbers = [number_from(entry) for entry in text.split(",")]
     except ValueError:
-        raise ArgumentError(
-            f"--load: '{text}' is not KG,X,Y,Z or KG,X,Y,Z,XX,XY,XZ,YY,YZ,ZZ"
-        ) from None
+        numbers = []
+    kinds = {1: "mass", 4: "mass and centre", 10: "all"}
+    if len(numbers) not in kinds:
+        raise ArgumentError(f"--load: '{text}' is not KG, KG,X,Y,Z or KG,X,Y,Z,XX,XY,XZ,YY,YZ,ZZ")
+    m, x, y, z, xx, xy, xz, yy, yz, zz = [*numbers, *[0.0] * (10 - len(numbers))]
     I_C = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if not (np.isfinite([m, x, y, z, *moments]).all() and m > 0.0):
+    if not (np.isfinite(numbers).all() and m > 0.0):
         raise ArgumentError(f"--load: '{text}': give finite numbers, and a mass above zero")
-    return Inertia.from_com(m, np.array([x, y, z]), I_C)
+    return Inertia.from_com(m, np.array([x, y, z]), I_C), kinds[len(numbers)]
