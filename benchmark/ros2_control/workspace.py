@@ -155,7 +155,7 @@ class Workspace:
     def identify(self, description: Path, recording: Path) -> str:
         """Return the URDF that is identified from one and a recording."""
         out = recording.with_suffix(".urdf")
-        self._call("identify", str(description), str(recording), "--out", str(out))
+        self._call("identify", str(description), str(recording), "--output", str(out))
         return out.read_text()
 
     def _export(self, *words: str) -> None:

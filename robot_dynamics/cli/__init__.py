@@ -6,12 +6,13 @@ import argparse
 import logging
 import os
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, nearest
 from robot_dynamics.foundation.numbers import number_from, whole_number_from
 from robot_dynamics.robot.catalogue import XACRO_ARGUMENT, with_arguments
 from robot_dynamics.version import __version__
@@ -87,6 +88,17 @@ follow it: robot-dynamics info ur.urdf.xacro name:=ur ur_type:=ur5e
 `robot-dynamics VERB --help` says more."""
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Breaks paragraphs as wide as the terminal, and leaves indented lines as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = []
+        for part in text.split("\n\n"):
+            indented = any(line.startswith((" ", "robot-dynamics ")) for line in part.split("\n"))
+            parts.append(part if indented else textwrap.fill(part, width))
+        return "\n\n".join(parts)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose numbers are read as in files, and that takes arguments of xacro files.
 
@@ -97,6 +109,44 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **options)
         self.register("type", float, number_from)
         self.register("type", int, whole_number_from)
+        self.formatter_class = _Help
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2: the fault, with the most similar name, and where to read on."""
+        self.exit(2, f"{self.prog}: {message}\n{self.prog} --help lists what it takes\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        close = None
+        if action.choices is not None and value not in action.choices:
+            close = nearest(str(value), map(str, action.choices))
+        if close is not None:
+            raise argparse.ArgumentError(action, f"no '{value}'; did you mean '{close}'?")
+        super()._check_value(action, value)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a command line; an option that does not exist is an error of its verb."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            self.verb_of(found).unknown(rest)
+        return found
+
+    def verb_of(self, found: argparse.Namespace) -> _Parser:
+        """Return the parser of the verb, or of its action."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                inner: _Parser = action.choices[getattr(found, action.dest)]
+                return inner.verb_of(found)
+        return self
+
+    def unknown(self, words: Sequence[str]) -> NoReturn:
+        """Report words that this parser does not take, the first option among them at best."""
+        word = next((word for word in words if word.startswith("--")), words[0])
+        name = word.partition("=")[0]
+        options = [option for action in self._actions for option in action.option_strings]
+        if not name.startswith("-"):
+            self.error(f"'{word}' is one word too many")
+        close = nearest(name, options)
+        self.error(f"no option '{name}'" + (f"; did you mean '{close}'?" if close else ""))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a command line; words name:=value are arguments of the xacro file of the robot."""
@@ -118,7 +168,6 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
         prog="robot-dynamics",
         description="A robot's equations of motion, compiled from its URDF.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"robot-dynamics {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -127,7 +176,6 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
         if name == verb:
             module = import_module(f"robot_dynamics.cli.verbs.{name}")
             sub.description = module.__doc__
-            sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
     return top

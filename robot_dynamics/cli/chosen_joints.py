@@ -44,6 +44,26 @@ def hand_of(arguments: argparse.Namespace, robot: Robot) -> str:
     return hand
 
 
+def frame_of(arguments: argparse.Namespace, robot: Robot, option: str = "frame") -> str:
+    """Return the frame of an option, by default the only tip of the robot.
+
+    Raises:
+        ArgumentError: If none is given, and the robot has several tips.
+        UnknownNameError: If the robot has no such frame.
+    """
+    frame = getattr(arguments, option)
+    if frame is None:
+        tips, flag = robot.tips, f"--{option.replace('_', '-')}"
+        if len(tips) != 1:
+            raise ArgumentError(
+                f"{flag}: robot '{robot.name}' has {len(tips)} tips; give one of them: "
+                + ", ".join(f"{flag} {tip}" for tip in tips)
+            )
+        return tips[0]
+    robot.frame(frame)
+    return str(frame)
+
+
 def robot_of(arguments: argparse.Namespace, **options: bool) -> Robot:
     """Return the robot of a command line, without the joints of `still_joints`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +53,23 @@ def print_study(table: StudyTable, show: Printer) -> None:
         worst = own.worst(_WORST)
         runs = (f"{own['run'][k]} ({own[result][k]:.3g}, seed {own['seed'][k]})" for k in worst)
         show(f"worst runs ({what}, seed): {', '.join(runs)}")
+        show(_verdict(own, mode, meaning))
+
+
+def _verdict(own: StudyTable, mode: str, meaning: Mapping[str, str]) -> str:
+    """Return the result in a sentence: the share of the runs, what fails, and by which quantity."""
+    held = parts(own)
+    said = f"{mode} keeps all limits in {held['all']} of the runs"
+    limits = {name: part.share for name, part in held.items() if name != "all" and meaning[name]}
+    worst = min(limits, key=lambda name: limits[name])
+    if limits[worst] == 1.0:
+        return said
+    said += f"; most often not kept: {meaning[worst]}"
+    indices = first_order(own, result_of(mode))
+    if indices:
+        most = max(indices, key=lambda name: indices[name])
+        said += f"; reduce the spread of {most} first"
+    return said
 
 
 def study_numbers(table: StudyTable) -> dict[str, object]:

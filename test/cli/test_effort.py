@@ -27,7 +27,7 @@ def motion(tmp_path):
 @pytest.mark.parametrize("options", [[], ["--keep-points"]], ids=["lines", "keep_points"])
 def test_every_point_has_the_effort_of_pinocchio(motion, suffix, options, capsys):
     output = motion.with_suffix(f".out{suffix}")
-    assert main(["effort", str(motion), "planar_2r", "--output", str(output), *options]) == 0
+    assert main(["effort", "planar_2r", str(motion), "--output", str(output), *options]) == 0
     assert str(output) in capsys.readouterr().out
     filled = read_trajectory(output)
     assert filled.joint_names == ("joint_2", "joint_1")
@@ -41,7 +41,7 @@ def test_every_point_has_the_effort_of_pinocchio(motion, suffix, options, capsys
 
 
 def test_between_points_a_straight_line_is_as_close_as_was_asked(motion, capsys):
-    assert main(["effort", str(motion), "planar_2r", "--tolerance", "0.05"]) == 0
+    assert main(["effort", "planar_2r", str(motion), "--tolerance", "0.05"]) == 0
     filled = read_trajectory(motion.with_name("motion_with_effort.csv"))
     oracle = pin_model(read_urdf(find_robot("planar_2r")))
     t = np.linspace(0.0, 2.0, 501)
@@ -55,9 +55,9 @@ def test_between_points_a_straight_line_is_as_close_as_was_asked(motion, capsys)
 def test_joints_that_are_left_out_stand_where_one_says(tmp_path, capsys):
     path = tmp_path / "one.csv"
     path.write_text("time,q.joint_1\n0,0\n1,0.8\n2,0\n")
-    assert main(["effort", str(path), "planar_2r"]) == 1
+    assert main(["effort", "planar_2r", str(path)]) == 1
     assert "say where it stands: --lock joint_2=POSITION" in capsys.readouterr().err
-    assert main(["effort", str(path), "planar_2r", "--keep-points", "--lock", "joint_2=-0.5"]) == 0
+    assert main(["effort", "planar_2r", str(path), "--keep-points", "--lock", "joint_2=-0.5"]) == 0
     filled = read_trajectory(tmp_path / "one_with_effort.csv")
     q, qd, qdd = (
         np.column_stack([x[:, 0], constant * np.ones(3)])
@@ -73,7 +73,7 @@ def test_joints_that_are_left_out_stand_where_one_says(tmp_path, capsys):
 def test_an_effort_beyond_its_limit_is_marked(tmp_path, capsys):
     path = tmp_path / "fast.csv"
     path.write_text("time,q.joint_1,q.joint_2\n0,0,0\n0.2,1.5,-1\n")
-    assert main(["effort", str(path), "planar_2r"]) == 0
+    assert main(["effort", "planar_2r", str(path)]) == 0
     assert "% !" in capsys.readouterr().out
 
 
@@ -90,7 +90,7 @@ def test_an_effort_beyond_its_limit_is_marked(tmp_path, capsys):
 def test_a_mistake_is_one_line_and_nothing_is_written(tmp_path, capsys, text, output, message):
     path = tmp_path / "motion.csv"
     path.write_text(text)
-    assert main(["effort", str(path), "planar_2r", "--output", str(tmp_path / output)]) == 1
+    assert main(["effort", "planar_2r", str(path), "--output", str(tmp_path / output)]) == 1
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert {file.name for file in tmp_path.iterdir()} == {"motion.csv"}

@@ -123,7 +123,7 @@ def test_a_search_shows_its_progress_on_a_terminal():
         shown = reading.result()
     os.close(ours)
     assert "searching" in shown
-    assert re.search(r"\d+%", shown)
+    assert re.search(r"\d+ %", shown)
     assert done.stdout.startswith("/*")
 
 
@@ -333,7 +333,7 @@ def test_friction_of_the_urdf_is_an_option(equations, tmp_path):
         ),
         (
             ["ur5", "--with", "payload"],
-            "frame: robot 'ur5' has 2 tips (ee_link, tool0); say which frame is meant",
+            "--frame: robot 'ur5' has 2 tips; give one of them: --frame ee_link, --frame tool0",
         ),
         (
             ["planar_2r", "--symbolic", "--search"],

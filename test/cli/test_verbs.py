@@ -265,11 +265,8 @@ def test_masses_that_no_robot_has_are_wrong_usage(verb, percent, capsys):
     with pytest.raises(SystemExit) as end:
         main([*verb, "--mass-error", percent])
     assert end.value.code == 2
-    assert (
-        capsys.readouterr()
-        .err.splitlines()[-1]
-        .endswith(f"argument --mass-error: {percent} is not within -90 to 900 percent")
-    )
+    said = f"argument --mass-error: {percent} is not within -90 to 900 percent"
+    assert capsys.readouterr().err.splitlines()[0].endswith(said)
 
 
 INERTIA = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

@@ -188,7 +188,7 @@ def verbs(suffix, kind, path):
         return [["validate", ARM, str(good), "--parameters", path]]
     if kind == "trajectory" or suffix in (".mcap", ".db3"):
         filled = folder() / ("filled" + (suffix if kind == "trajectory" else ".mcap"))
-        effort = ["effort", path, ARM, "--output", str(filled)]
+        effort = ["effort", ARM, path, "--output", str(filled)]
         if kind == "trajectory":
             return [effort, [*effort, "--keep-points"], ["study", ARM, *SHORT, "--motion", path]]
         filled.unlink(missing_ok=True)

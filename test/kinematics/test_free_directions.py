@@ -296,7 +296,7 @@ def test_fewer_joints_than_directions_say_that_directions_have_to_be_left_out():
     unreachable = turn([1, 0, 0], 0.4), [0.5, 0.5, 0.2]
     assert re.fullmatch(
         r"2 joints do not reach every pose: the nearest solution misses it by [\d.]+; leave "
-        "directions free with `selection`",
+        r"directions free by a selection, such as x,y,z \(--selection x,y,z\)",
         InverseKinematics(robot, "endpoint")(*unreachable).reason,
     )
     for selection, end in (

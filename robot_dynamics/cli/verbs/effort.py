@@ -1,10 +1,10 @@
 """Add the effort of each point to a trajectory.
 
-    robot-dynamics effort motion.csv panda                       -> motion_with_effort.csv
-    robot-dynamics effort motion.yaml arm.urdf --output out.csv
-    robot-dynamics effort motion.csv ur5 --keep-points
-    robot-dynamics effort run.mcap panda                         -> run_with_effort.mcap
-    robot-dynamics effort arm_only.csv panda --lock panda_finger_joint1=0.02
+    robot-dynamics effort panda motion.csv                       -> motion_with_effort.csv
+    robot-dynamics effort arm.urdf motion.yaml --output out.csv
+    robot-dynamics effort ur5 motion.csv --keep-points
+    robot-dynamics effort panda run.mcap                         -> run_with_effort.mcap
+    robot-dynamics effort panda arm_only.csv --lock panda_finger_joint1=0.02
 
 A bag (.mcap, .db3 or its folder) is copied to an .mcap, and its trajectories get efforts. A bag
 without trajectories gets one of the desired motion, on joint_trajectory_with_effort.
@@ -34,7 +34,7 @@ from robot_dynamics.cli.chosen_joints import add_lock, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
@@ -43,17 +43,18 @@ from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_tr
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 SUFFIXES = (".csv", ".yaml", ".yml")
+BAGS = (".mcap", ".db3")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
+    add_robot(parser)
     parser.add_argument(
         "trajectory",
         type=Path,
         help="a .csv with columns time, q.<joint>, ...; a .yaml as `ros2 topic echo` prints one; "
         "or a bag",
     )
-    add_robot(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -77,9 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and print the peak efforts beside the limits."""
-    robot = robot_of(arguments)
     source = arguments.trajectory
-    bag = source.suffix in (".mcap", ".db3") or source.is_dir()
+    if source.suffix in ("", ".urdf", ".xacro") and not source.is_dir():
+        raise ArgumentError(f"{source}: is no trajectory; give the robot before the trajectory")
+    robot = robot_of(arguments)
+    bag = source.suffix in BAGS or source.is_dir()
     output = arguments.output or _beside(source, ".mcap" if bag else source.suffix)
     if output.suffix not in ((".mcap",) if bag else SUFFIXES):
         kinds = ".mcap" if bag else ".yaml or .csv"

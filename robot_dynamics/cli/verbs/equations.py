@@ -13,7 +13,7 @@ import argparse
 from dataclasses import replace
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot
-from robot_dynamics.cli.chosen_joints import robot_of
+from robot_dynamics.cli.chosen_joints import frame_of, robot_of
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
@@ -27,7 +27,6 @@ from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import DEFAULT_FORMULATION
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.endpoint import only_tip
 
 _OF_THE_ROBOT_ALONE = ("regressor", *OF_FRAMES)
 
@@ -154,7 +153,7 @@ def _variant(arguments: argparse.Namespace, robot: Robot, kernel: str) -> Varian
             raise ArgumentError(f"--with {name}: kernel '{kernel}' {reason}")
     frame = arguments.frame
     if loaded:
-        frame = only_tip(robot) if frame is None else frame
+        frame = frame_of(arguments, robot)
         robot.frame(frame)
     return Variant(
         wrench_at=frame if "wrench" in given else None,

@@ -1,6 +1,6 @@
 """Find an exciting motion for identification, within the limits of an arm.
 
-    robot-dynamics excite arm.urdf --duration 30 --out excitation.csv
+    robot-dynamics excite arm.urdf --duration 30 --output excitation.csv
     robot-dynamics excite panda --lock panda_finger_joint1=0 --box=-0.6,-0.6,0.05,0.8,0.6,1.2
     robot-dynamics excite ur5 --kind points --speed 0.3
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     take_negative_lists(parser)
     add_robot(parser)
     parser.add_argument(
-        "--out", type=output_file, default="excitation.csv", help=".csv or .yaml to write"
+        "-o", "--output", type=output_file, default="excitation.csv", help=".csv or .yaml to write"
     )
     parser.add_argument("--duration", type=duration, default=20.0, help="s (default: 20)")
     parser.add_argument("--kind", choices=KINDS, default="fourier", help="(default: fourier)")
@@ -88,18 +88,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search for a motion, write it and print its condition number."""
     robot = robot_of(arguments)
-    if arguments.out.suffix not in (".csv", ".yaml", ".yml"):
-        raise ArgumentError(f"{arguments.out}: unknown kind of file; use .csv or .yaml")
+    if arguments.output.suffix not in (".csv", ".yaml", ".yml"):
+        raise ArgumentError(f"{arguments.output}: unknown kind of file; use .csv or .yaml")
     if arguments.box is None:
         print("WARNING: without --box the floor and the surroundings are ignored",
               file=sys.stderr)  # fmt: skip
     shapes = _shapes(arguments, robot)
     found = _searched(arguments, robot, shapes)
-    write_trajectory(arguments.out, found.motion)
+    write_trajectory(arguments.output, found.motion)
     if arguments.json:
         print_json(
             {
-                "output": str(arguments.out),
+                "output": str(arguments.output),
                 "trials": found.trials,
                 "condition": found.condition,
                 "first_condition": found.first_condition,
@@ -109,7 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(
         f"{found.trials} motions tried{', stopped' if found.stopped else ''}; condition number "
-        f"{found.condition:.1f} (the first had {found.first_condition:.1f})\nwrote {arguments.out}"
+        f"{found.condition:.1f} (the first had {found.first_condition:.1f})\n"
+        f"wrote {arguments.output}"
     )
     print(_how_to_run(arguments))
     return 0
@@ -117,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _how_to_run(arguments: argparse.Namespace) -> str:
     """Return the commands that look at the motion, run it and record it."""
-    robot, motion = shlex.quote(arguments.robot), shlex.quote(str(arguments.out))
+    robot, motion = shlex.quote(arguments.robot), shlex.quote(str(arguments.output))
     chosen = "".join(f" {shlex.quote(word)}" for word in selection_words(arguments))
     return "\n".join(
         [

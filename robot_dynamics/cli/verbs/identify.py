@@ -1,7 +1,7 @@
 """Fit inertias and friction to a recorded motion, and write them into your URDF.
 
     robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
-    robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
+    robot-dynamics identify arm.urdf run.mcap --output fits.urdf --report report.html
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
     robot-dynamics identify arm.urdf poses.csv --only gravity
     robot-dynamics identify arm.urdf sweeps.csv --only friction
@@ -36,7 +36,7 @@ from robot_dynamics.cli.arguments import (
     output_file,
     take_negative_lists,
 )
-from robot_dynamics.cli.chosen_joints import robot_of
+from robot_dynamics.cli.chosen_joints import frame_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
@@ -70,7 +70,6 @@ from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.recordings.signals import joint_signals
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import located, split_arguments
-from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
 
 
@@ -79,7 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_recordings(parser)
     parser.add_argument(
-        "--out", type=output_file, help="URDF to write (default: <robot>_identified.urdf here)"
+        "-o",
+        "--output",
+        type=output_file,
+        help="URDF to write (default: <robot>_identified.urdf here)",
     )
     parser.add_argument("--report", type=output_file, help="report to write, .html")
     parser.add_argument(
@@ -123,7 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Identify, write the files and print the verdict."""
     robot = robot_of(arguments, inertia=False)
     source = located(arguments.robot)
-    out = arguments.out or Path(f"{Path(split_arguments(arguments.robot)[0]).stem}_identified.urdf")
+    out = arguments.output or Path(
+        f"{Path(split_arguments(arguments.robot)[0]).stem}_identified.urdf"
+    )
     if not arguments.any_bodies:
         output_file(out)
     known = None
@@ -300,7 +304,7 @@ def _gains(
         recordings,
         read_recordings(arguments, robot, arguments.loaded),
         load,
-        arguments.load_frame or only_tip(robot),
+        frame_of(arguments, robot, "load_frame"),
         load_known=load_known,
         known=known,
         actuators=actuators,

@@ -8,13 +8,14 @@ robot-dynamics ik ur5 --position 0.4,0.1,0.3 --selection x,y,z,rx,ry --axes fram
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, number_list, take_negative_lists
-from robot_dynamics.cli.chosen_joints import robot_of
+from robot_dynamics.cli.chosen_joints import frame_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--position", metavar="X,Y,Z", required=True, help="of the frame, m")
     orientation = parser.add_mutually_exclusive_group()
     orientation.add_argument(
-        "--rpy", metavar="R,P,Y", default="0,0,0", help="roll, pitch, yaw, rad (default: 0,0,0)"
+        "--rpy", metavar="R,P,Y", help="roll, pitch, yaw, rad (default: 0,0,0)"
     )
     orientation.add_argument("--quaternion", metavar="X,Y,Z,W", help="orientation, of length 1")
     orientation.add_argument(
@@ -49,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--selection",
         metavar="X,Y,...",
-        default=",".join(DIRECTIONS),
-        help="directions of the pose that are reached; the others are free (default: %(default)s)",
+        help="directions of the pose that are reached; the others are free (default: "
+        f"{','.join(DIRECTIONS)})",
     )
     parser.add_argument(
         "--axes",
@@ -72,10 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
     robot = robot_of(arguments, inertia=False)
     ik = InverseKinematics(
         robot,
-        arguments.frame,
+        frame_of(arguments, robot),
         redundant=arguments.given,
         solver=arguments.solver,
-        selection=arguments.selection,
+        selection=arguments.selection or DIRECTIONS,
         axes=arguments.axes,
     )
     position = number_list("--position", arguments.position, "xyz")
@@ -118,7 +119,9 @@ def _rotation(arguments: argparse.Namespace) -> Array:
         names = [f"{row}{column}" for row in "xyz" for column in "xyz"]
         return number_list("--rotation", arguments.rotation, names).reshape(3, 3)
     if arguments.quaternion is None:
-        rpy = number_list("--rpy", arguments.rpy, ("roll", "pitch", "yaw"))
+        if arguments.rpy is None and arguments.selection is None:
+            print("orientation: --rpy 0,0,0; --selection x,y,z leaves it free", file=sys.stderr)
+        rpy = number_list("--rpy", arguments.rpy or "0,0,0", ("roll", "pitch", "yaw"))
         return Rotation.from_euler("xyz", rpy).as_matrix()
     quaternion = number_list("--quaternion", arguments.quaternion, "xyzw")
     length = float(np.linalg.norm(quaternion))

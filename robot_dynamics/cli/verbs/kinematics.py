@@ -9,13 +9,12 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import robot_of
+from robot_dynamics.cli.chosen_joints import frame_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.verbs.info import chain_rows
 from robot_dynamics.foundation.text_tables import joint_table
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
-from robot_dynamics.robot.endpoint import only_tip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +38,7 @@ def add_frame(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print table, structure and branches."""
     robot = robot_of(arguments, inertia=False)
-    frame = arguments.frame or only_tip(robot)
+    frame = frame_of(arguments, robot)
     table = denavit_hartenberg(robot, frame, arguments.convention)
     ik = InverseKinematics(robot, frame)
     if arguments.json:

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import robot_of
+from robot_dynamics.cli.chosen_joints import frame_of, robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     add_parameters,
@@ -24,7 +24,6 @@ from robot_dynamics.control import Friction
 from robot_dynamics.identification import identify_payload
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.payload_estimation import SURE
-from robot_dynamics.robot.endpoint import only_tip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     drives = drives_of(arguments.robot, arguments.parameters, robot)
     known = (Friction.of(robot),) if drives is None else (drives.friction, drives.rotor_inertia)
     model = EffortModel.of(robot, *known)
-    frame = arguments.frame or only_tip(robot)
+    frame = frame_of(arguments, robot)
     recordings = read_recordings(arguments, robot)
     load = identify_payload(robot, model, recordings, frame, cutoff=arguments.cutoff)
     if arguments.json:

@@ -18,6 +18,7 @@ deg, g, %.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -289,13 +290,18 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
     rate = distribution_of("--rate", str(options["rate"] or usual_rate))
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
+    motions = tuple(_motion(text, robot) for text in str(options["motion"]).split(","))
     moves = options["base_motion"]
     given = None if options["parameters"] is None else Path(str(options["parameters"]))
     drives = drives_of(str(options["robot"]), given, robot)
+    if not vary and options["runs"] == _DEFAULTS["runs"]:
+        options["runs"] = len(motions)
+        print("no quantity varies, so one run of each motion shows all; vary one, such as "
+              "--mass-error 20% or --payload 0..3", file=sys.stderr)  # fmt: skip
     return StudyPlan(
         robot if drives is None else drives.robot(robot),
         runs=int(options["runs"]),
-        motions=tuple(_motion(text, robot) for text in str(options["motion"]).split(",")),
+        motions=motions,
         modes=tuple(str(options["modes"]).split(",")),
         vary=vary,
         rate=max(rate.numbers),

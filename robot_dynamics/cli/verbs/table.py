@@ -11,11 +11,10 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import add_lock, robot_of
+from robot_dynamics.cli.chosen_joints import add_lock, frame_of, robot_of
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.cli.verbs.urdf import add_output, write
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS
-from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.table_columns import ZERO
 from robot_dynamics.robot.table_text import table_text
 
@@ -44,6 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     as_csv = arguments.csv or (output is not None and output.suffix.lower() == ".csv")
     convention = ZERO if arguments.form == ZERO else arguments.convention
-    frame = arguments.frame or arguments.tip or only_tip(robot)
+    frame = arguments.frame or arguments.tip or frame_of(arguments, robot)
     write(output, table_text(robot, frame, convention, as_csv=as_csv))
     return 0

@@ -88,7 +88,8 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     if not missed:
         return (
             f"{len(names)} joints do not reach every pose: the nearest solution misses it by "
-            f"{np.nanmin(residual):.3g}; leave directions free with `selection`"
+            f"{np.nanmin(residual):.3g}; leave directions free by a "
+            "selection, such as x,y,z (--selection x,y,z)"
         )
     step = min(missed, key=_miss)
     joint = names[step.joint]
