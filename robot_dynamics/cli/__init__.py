@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
+from robot_dynamics.cli.warnings_shown import warnings_shown
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, nearest
 from robot_dynamics.foundation.numbers import number_from, whole_number_from
 from robot_dynamics.robot.catalogue import XACRO_ARGUMENT, with_arguments
@@ -177,6 +176,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
             module = import_module(f"robot_dynamics.cli.verbs.{name}")
             sub.description = module.__doc__
             module.add_arguments(sub)
+            sub.add_argument("-q", "--quiet", action="store_true", help="print no warnings")
             sub.set_defaults(run=module.run)
     return top
 
@@ -194,7 +194,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = next((word for word in given if not word.startswith("-")), None)
     try:
         arguments = parser(verb).parse_args(given)
-        with _warnings_shown():
+        with warnings_shown(arguments.quiet):
             return int(arguments.run(arguments))
     except RobotDynamicsError as error:
         print(f"robot-dynamics {verb}: {error}", file=sys.stderr)
@@ -238,32 +238,3 @@ def _complete() -> None:
     before = line.split(" ")[int(os.environ["_ARGCOMPLETE"]) : -1]  # behind the program's name
     verb = next((word for word in before if word and not word.startswith("-")), None)
     argcomplete.autocomplete(parser(verb), default_completer=names_and_files)
-
-
-class _Once(logging.Filter):
-    """Pass every text once: several nodes read the same URDF."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: set[str] = set()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the text is new."""
-        text = record.getMessage()
-        new = text not in self._seen
-        self._seen.add(text)
-        return new
-
-
-@contextmanager
-def _warnings_shown() -> Iterator[None]:
-    """Print warnings of the package on stderr, one line each."""
-    logger = logging.getLogger("robot_dynamics")
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    handler.addFilter(_Once())
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)

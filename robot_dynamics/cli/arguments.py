@@ -7,8 +7,10 @@ errors are no ValueError, which argparse would report in its own words.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.cli.warnings_shown import collected
 from robot_dynamics.errors import (
     ArgumentError,
     RobotDynamicsError,
@@ -33,6 +36,8 @@ from robot_dynamics.viewer.address import LOOPBACK, PORT
 
 LONGEST_S = 3600.0
 """Longest duration of a motion, s."""
+
+logger = logging.getLogger(__name__)
 
 MASS_ERRORS = (-90.0, 900.0)
 """Least and greatest error of the masses, percent: a tenth to ten times the modelled mass."""
@@ -97,7 +102,12 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 
 
 def load_robot(
-    name: str, *, moving: bool = True, inertia: bool = True, free_joints: bool = False
+    name: str,
+    *,
+    moving: bool = True,
+    inertia: bool = True,
+    free_joints: bool = False,
+    every_warning: bool = False,
 ) -> Robot:
     """Return the robot of a name or path.
 
@@ -106,6 +116,7 @@ def load_robot(
         moving: Whether to refuse a robot without moving joints.
         inertia: Whether to refuse a joint that moves no inertia.
         free_joints: Whether floating and planar joints are taken.
+        every_warning: Whether to print all warnings about the file, and not their number alone.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
@@ -113,7 +124,15 @@ def load_robot(
         RobotError: If `moving` and it has no moving joint.
     """
     path = located(name)
-    robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
+    with collected() as warnings:
+        robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
+    if every_warning:
+        for text in warnings:
+            logger.warning("%s", text)
+    elif warnings:
+        count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+        print_all = f"robot-dynamics info {shlex.quote(name)}"
+        logger.warning("%s about the URDF, which `%s` prints", count, print_all)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "

@@ -11,8 +11,8 @@ or without ROS. Ctrl-C ends the search with the best motion so far.
 from __future__ import annotations
 
 import argparse
+import logging
 import shlex
-import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -41,6 +41,8 @@ from robot_dynamics.identification.excitation.motion_families import KINDS, Moti
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
+
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,8 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output.suffix not in (".csv", ".yaml", ".yml"):
         raise ArgumentError(f"{arguments.output}: unknown kind of file; use .csv or .yaml")
     if arguments.box is None:
-        print("WARNING: without --box the floor and the surroundings are ignored",
-              file=sys.stderr)  # fmt: skip
+        logger.warning("without --box the floor and the surroundings are ignored")
     shapes = _shapes(arguments, robot)
     found = _searched(arguments, robot, shapes)
     write_trajectory(arguments.output, found.motion)
@@ -153,9 +154,9 @@ def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
         why = str(error)
     missing = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
     if not shapes:
-        print(f"WARNING: links count as straight lines: {why}", file=sys.stderr)
+        logger.warning("links count as straight lines: %s", why)
     elif missing:
-        print(f"WARNING: no mesh of {', '.join(missing)}, which count as nothing", file=sys.stderr)
+        logger.warning("no mesh of %s, which count as nothing", ", ".join(missing))
     return shapes
 
 

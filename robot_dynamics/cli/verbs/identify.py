@@ -23,6 +23,7 @@ to use the model, only the report is written, unless --anyway is given.
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -71,6 +72,8 @@ from robot_dynamics.recordings.signals import joint_signals
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import located, split_arguments
 from robot_dynamics.spatial import Inertia
+
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -280,10 +283,10 @@ def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Frictio
     errors = ", ".join(
         f"{name} {100.0 * part:.1f} %" for name, part in zip(robot.joint_names, off, strict=True)
     )
-    print(
-        "WARNING: drives move several joints, and a URDF and nodes know friction and rotors of "
-        f"single joints; beside the report their efforts are off by, of the effort: {errors}",
-        file=sys.stderr,
+    logger.warning(
+        "drives move several joints, and a URDF and nodes know friction and rotors of "
+        "single joints; beside the report their efforts are off by, of the effort: %s",
+        errors,
     )
     return friction
 

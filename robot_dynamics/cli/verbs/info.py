@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print joints, chain, warnings and operation counts."""
-    robot = robot_of(arguments, moving=False, inertia=False)
+    robot = robot_of(arguments, moving=False, inertia=False, every_warning=True)
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
