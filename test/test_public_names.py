@@ -46,7 +46,9 @@ def test_the_package_exports_what_it_promises():
         assert getattr(robot_dynamics, name) is not None
 
 
-@pytest.mark.parametrize("module", ["", ".dynamics", ".kinematics"])
+@pytest.mark.parametrize(
+    "module", ["", ".dynamics", ".kinematics", ".control", ".trajectory", ".simulation"]
+)
 def test_dir_lists_names_that_are_imported_late(module):
     code = f"import robot_dynamics{module} as m; print(set(m.__all__) - set(dir(m)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -32,7 +32,6 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import SPACES, number_from
 from robot_dynamics.robot import Robot, read_urdf, urdf_text
 from robot_dynamics.robot.catalogue import located
-from robot_dynamics.viewer.address import LOOPBACK, PORT
 
 LONGEST_S = 3600.0
 """Longest duration of a motion, s."""
@@ -91,6 +90,8 @@ def add_motion(parser: argparse.ArgumentParser, *, mass_error: float) -> None:
 
 def add_server(parser: argparse.ArgumentParser) -> None:
     """Add the options for serving a page."""
+    from robot_dynamics.viewer.address import LOOPBACK, PORT  # noqa: PLC0415  # sockets
+
     parser.add_argument(
         "--port", type=int, default=PORT, help=f"port of the page (default: {PORT})"
     )

@@ -68,7 +68,7 @@ def _verdict(own: StudyTable, mode: str, meaning: Mapping[str, str]) -> str:
     indices = first_order(own, result_of(mode))
     if indices:
         most = max(indices, key=lambda name: indices[name])
-        said += f"; reduce the spread of {most} first"
+        said += f"; the error depends most on {most}"
     return said
 
 

@@ -1,26 +1,37 @@
 """Control without ROS: compute joint efforts from desired and measured motion, within limits."""
 
-from robot_dynamics.control.actuators import Actuators
-from robot_dynamics.control.collision import Collision, CollisionMonitor
-from robot_dynamics.control.controller import Command, Controller
-from robot_dynamics.control.friction import Friction
-from robot_dynamics.control.gains import Gains
-from robot_dynamics.control.laws import (
-    MODES,
-    TASK_MODES,
-    ControlLaw,
-    Measured,
-    Reference,
-    pd_feedforward,
-    position_error,
-)
-from robot_dynamics.control.limits import Limited, SoftLimits, effort_limits, limit_rate, saturate
-from robot_dynamics.control.load import Load
-from robot_dynamics.control.model import Model, continuous_joints
-from robot_dynamics.control.sampling.tuning import gains_for
-from robot_dynamics.control.settings import Settings
-from robot_dynamics.control.status import Status
-from robot_dynamics.control.watchdog import Watchdog
+from typing import TYPE_CHECKING
+
+from robot_dynamics.foundation.lazy import late
+
+if TYPE_CHECKING:
+    from robot_dynamics.control.actuators import Actuators
+    from robot_dynamics.control.collision import Collision, CollisionMonitor
+    from robot_dynamics.control.controller import Command, Controller
+    from robot_dynamics.control.friction import Friction
+    from robot_dynamics.control.gains import Gains
+    from robot_dynamics.control.laws import (
+        MODES,
+        TASK_MODES,
+        ControlLaw,
+        Measured,
+        Reference,
+        pd_feedforward,
+        position_error,
+    )
+    from robot_dynamics.control.limits import (
+        Limited,
+        SoftLimits,
+        effort_limits,
+        limit_rate,
+        saturate,
+    )
+    from robot_dynamics.control.load import Load
+    from robot_dynamics.control.model import Model, continuous_joints
+    from robot_dynamics.control.sampling.tuning import gains_for
+    from robot_dynamics.control.settings import Settings
+    from robot_dynamics.control.status import Status
+    from robot_dynamics.control.watchdog import Watchdog
 
 __all__ = [
     "MODES",
@@ -50,3 +61,44 @@ __all__ = [
     "position_error",
     "saturate",
 ]
+
+_HOMES = {
+    "actuators": ("Actuators",),
+    "collision": (
+        "Collision",
+        "CollisionMonitor",
+    ),
+    "controller": (
+        "Command",
+        "Controller",
+    ),
+    "friction": ("Friction",),
+    "gains": ("Gains",),
+    "laws": (
+        "MODES",
+        "TASK_MODES",
+        "ControlLaw",
+        "Measured",
+        "Reference",
+        "pd_feedforward",
+        "position_error",
+    ),
+    "limits": (
+        "Limited",
+        "SoftLimits",
+        "effort_limits",
+        "limit_rate",
+        "saturate",
+    ),
+    "load": ("Load",),
+    "model": (
+        "Model",
+        "continuous_joints",
+    ),
+    "sampling.tuning": ("gains_for",),
+    "settings": ("Settings",),
+    "status": ("Status",),
+    "watchdog": ("Watchdog",),
+}
+
+__getattr__, __dir__ = late(__name__, _HOMES)

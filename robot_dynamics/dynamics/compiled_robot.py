@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -323,8 +323,13 @@ class CompiledRobot:
     def operation_count(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY
     ) -> OperationCount:
-        """Count the operations of one evaluation of a kernel."""
-        return _counted(self.program(name, variant))
+        """Count the operations of one evaluation of a kernel, which are kept on disk as it is."""
+        key = self._key(name, variant) if self._cache and self._backend is None else None
+        if key is None:
+            return _counted(self.program(name, variant))
+        remembered = imported("robot_dynamics.compiler.native.cache").remembered
+        found = remembered("operations", key, lambda: asdict(_counted(self.program(name, variant))))
+        return OperationCount(**found)
 
     def source(
         self,

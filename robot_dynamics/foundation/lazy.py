@@ -8,8 +8,9 @@ Python 3.10 and 3.11, which has one lock for all objects of a class.
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
@@ -53,6 +54,28 @@ def needed(module: str, purpose: str, extra: str) -> Any:
         raise MissingPackageError(
             f"{purpose} needs {package}; install it with pip install 'robot_dynamics[{extra}]'"
         ) from None
+
+
+def late(
+    package: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package whose names are imported at first use.
+
+    Args:
+        package: Its name.
+        homes: Names by the module of the package that defines them.
+    """
+    home = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        return getattr(import_module(home[name]), name)
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home})
+
+    return get, names
 
 
 class cached_property(Generic[T]):

@@ -7,23 +7,20 @@ recording are different errors.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import io
 import os
 import re
 import secrets
 import stat
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 
 from robot_dynamics.errors import RobotDynamicsError, shown
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.foundation.numbers import number_from
 
 Failure = type[RobotDynamicsError]
@@ -34,79 +31,6 @@ MOST_BYTES = 2**30
 MOST_YAML = 2**24
 """Largest content of a YAML file."""
 
-DEEPEST = 50
-"""Levels of nesting of a YAML file."""
-
-
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads maps, lists, text, numbers, booleans and null; dates are text."""
-
-    depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
-        if isinstance(event, yaml.AliasEvent):  # a few of them unfold into billions of values
-            _refuse_yaml(event, "aliases (*name) are not read; repeat the values")
-        if getattr(event, "tag", None) not in (None, "!"):
-            _refuse_yaml(event, "tags (!name) are not read; leave the tag out")
-        self.depth += 1
-        if self.depth > DEEPEST:
-            _refuse_yaml(event, f"more than {DEEPEST} levels of nesting; write them flat")
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self.depth -= 1
-
-
-_OTHERWISE = ("timestamp", "value", "int", "float")
-_Loader.yaml_implicit_resolvers = {
-    first: [item for item in known if item[0].rpartition(":")[2] not in _OTHERWISE]
-    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-# Decimal numbers alone: YAML 1.1 has 1_0, 1:30 and 010 for 10, 90 and 8, and 1e-3 as text
-for _kind, _pattern in (
-    ("int", r"[-+]?(0|[1-9]\d*)\Z"),
-    ("float", r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|\.inf)\Z|\.nan\Z"),
-):
-    _Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_kind}", re.compile(_pattern, re.ASCII), list("-+.0123456789")
-    )
-
-
-class _Refused(yaml.MarkedYAMLError):  # type: ignore[misc]
-    """YAML that `_Loader` does not read."""
-
-
-def _refuse_yaml(event: Any, fault: str) -> None:
-    raise _Refused(problem=fault, problem_mark=event.start_mark)
-
-
-def parse_yaml(text: str, where: str, failure: Failure, contents: str) -> Any:
-    """Return the first document of a YAML text, or None if it is empty.
-
-    Documents behind the first `---` are ignored.
-
-    Args:
-        text: The text.
-        where: Name of the text, for messages.
-        failure: Exception to raise.
-        contents: Expected contents, for the message: "write `contents`".
-
-    Raises:
-        failure: If it is not plain YAML.
-    """
-    fault = f"not YAML; write {contents}"
-    try:
-        return next(iter(yaml.load_all(text, _Loader)), None)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
-        if isinstance(error, _Refused):
-            fault = error.problem
-        raise failure(f"{where}: {line}{fault}") from None
-    except ValueError as error:  # a whole number of more digits than Python reads
-        raise failure(f"{where}: {shown(str(error))}; {fault}") from None
-
 
 def read_yaml(path: str | os.PathLike[str], failure: Failure, contents: str) -> Any:
     """Return the first document of a YAML file, as of `parse_yaml`.
@@ -115,7 +39,8 @@ def read_yaml(path: str | os.PathLike[str], failure: Failure, contents: str) -> 
         failure: If the file cannot be read or is not plain YAML.
     """
     text = _text(path, failure, "a text file", MOST_YAML)
-    return parse_yaml(text, f"{path}", failure, contents)
+    yaml = imported("robot_dynamics.foundation.plain_yaml")  # with PyYAML, which takes a while
+    return yaml.parse_yaml(text, f"{path}", failure, contents)
 
 
 class CsvRow(NamedTuple):
@@ -181,10 +106,10 @@ def read_csv(
     between = next((mark for mark in ",;\t " if mark in first), ",")
     blanks = between == " "
     lines = (" ".join(line.split()) + "\n" for line in text.splitlines()) if blanks else None
-    reader = csv.reader(lines or io.StringIO(text, newline=""), delimiter=between)
+    reader = imported("csv").reader(lines or io.StringIO(text, newline=""), delimiter=between)
     try:
         rows = [(reader.line_num, cells) for cells in reader if cells]
-    except csv.Error as error:
+    except imported("csv").Error as error:
         raise failure(
             f"{path}: line {reader.line_num}: cannot be read ({error}); give {remedy}"
         ) from None
@@ -247,7 +172,7 @@ def read_arrays(path: str | os.PathLike[str], failure: Failure) -> dict[str, Arr
         failure: If the file cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as file:
+        with imported("zipfile").ZipFile(path) as file:
             size = sum(item.file_size for item in file.infolist())
         if size > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES >> 20} MiB")
@@ -297,7 +222,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
 def _text(path: str | os.PathLike[str], failure: Failure, remedy: str, most: int) -> str:
     """Return the text of a file, plain or gzipped, without a byte-order mark."""
     try:
-        opened = gzip.open if Path(path).suffix == ".gz" else open
+        opened = imported("gzip").open if Path(path).suffix == ".gz" else open
         with opened(path, "rb") as file:
             data = file.read(most + 1)
         if len(data) > most:

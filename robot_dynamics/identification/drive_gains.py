@@ -186,7 +186,7 @@ def identify_drive_gains(
     current = current * np.where(unknown, 1.0, given)
     h, deviation, used = np.ones(robot.dof), np.full(robot.dof, np.inf), np.arange(robot.dof)
     while True:  # without the drive that is determined least, which could mislead the others
-        h[used], deviation[used], z, spread = _inverse_gains(
+        h[used], deviation[used], z, z_deviation = _inverse_gains(
             X[:, used], W[:, used], current[:, used], moving[:, used], unknown[used]
         )
         worst = used[np.argmax(deviation[used] / np.maximum(np.abs(h[used]), 1e-300))]
@@ -200,7 +200,7 @@ def identify_drive_gains(
             )
     sure = np.isin(np.arange(robot.dof), used)
     names = PARAMETERS[first:]
-    rest = zip(z[len(z) - len(names) :], spread[len(spread) - len(names) :], strict=True)
+    rest = zip(z[len(z) - len(names) :], z_deviation[len(z) - len(names) :], strict=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return DriveGains(
             robot.joint_names,

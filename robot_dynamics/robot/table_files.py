@@ -23,7 +23,8 @@ import numpy as np
 
 from robot_dynamics.errors import ArgumentError, RobotError, UrdfError, nearest, shown
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.user_files import number, parse_yaml, read_csv, read_yaml
+from robot_dynamics.foundation.plain_yaml import parse_yaml
+from robot_dynamics.foundation.user_files import number, read_csv, read_yaml
 from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
 from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot

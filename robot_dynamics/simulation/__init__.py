@@ -1,16 +1,25 @@
 """Simulate the motion of a robot under joint efforts."""
 
-from robot_dynamics.simulation.closed_loop import (
-    Controller,
-    ElasticController,
-    LawController,
-    Log,
-    simulate,
-)
-from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
-from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
-from robot_dynamics.simulation.simulated_robot import check_physical, perturbed, with_mass_scaled
+from typing import TYPE_CHECKING
+
+from robot_dynamics.foundation.lazy import late
+
+if TYPE_CHECKING:
+    from robot_dynamics.simulation.closed_loop import (
+        Controller,
+        ElasticController,
+        LawController,
+        Log,
+        simulate,
+    )
+    from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
+    from robot_dynamics.simulation.plant import Plant
+    from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
+    from robot_dynamics.simulation.simulated_robot import (
+        check_physical,
+        perturbed,
+        with_mass_scaled,
+    )
 
 __all__ = [
     "INTEGRATORS",
@@ -28,3 +37,30 @@ __all__ = [
     "simulate",
     "with_mass_scaled",
 ]
+
+_HOMES = {
+    "closed_loop": (
+        "Controller",
+        "ElasticController",
+        "LawController",
+        "Log",
+        "simulate",
+    ),
+    "integrators": (
+        "INTEGRATORS",
+        "integrate",
+    ),
+    "plant": ("Plant",),
+    "sensors": (
+        "Imperfections",
+        "Reading",
+        "Sensor",
+    ),
+    "simulated_robot": (
+        "check_physical",
+        "perturbed",
+        "with_mass_scaled",
+    ),
+}
+
+__getattr__, __dir__ = late(__name__, _HOMES)

@@ -1,24 +1,29 @@
 """Motions of the joints: waypoints in, positions, velocities and accelerations out."""
 
-from robot_dynamics.trajectory.follower import Follower
-from robot_dynamics.trajectory.interpolation import interpolate
-from robot_dynamics.trajectory.motions import (
-    circle_law,
-    cycloidal,
-    excitation,
-    polynomial_345,
-    random_poses,
-)
-from robot_dynamics.trajectory.pose_following import FollowedPath, Remark, follow_poses
-from robot_dynamics.trajectory.pose_paths import (
-    PosePath,
-    circle,
-    pose_spline,
-    read_poses,
-    straight_line,
-)
-from robot_dynamics.trajectory.trajectory import State, Trajectory
-from robot_dynamics.trajectory.waypoints import Point, Waypoints, read_points
+from typing import TYPE_CHECKING
+
+from robot_dynamics.foundation.lazy import late
+
+if TYPE_CHECKING:
+    from robot_dynamics.trajectory.follower import Follower
+    from robot_dynamics.trajectory.interpolation import interpolate
+    from robot_dynamics.trajectory.motions import (
+        circle_law,
+        cycloidal,
+        excitation,
+        polynomial_345,
+        random_poses,
+    )
+    from robot_dynamics.trajectory.pose_following import FollowedPath, Remark, follow_poses
+    from robot_dynamics.trajectory.pose_paths import (
+        PosePath,
+        circle,
+        pose_spline,
+        read_poses,
+        straight_line,
+    )
+    from robot_dynamics.trajectory.trajectory import State, Trajectory
+    from robot_dynamics.trajectory.waypoints import Point, Waypoints, read_points
 
 __all__ = [
     "FollowedPath",
@@ -42,3 +47,38 @@ __all__ = [
     "read_poses",
     "straight_line",
 ]
+
+_HOMES = {
+    "follower": ("Follower",),
+    "interpolation": ("interpolate",),
+    "motions": (
+        "circle_law",
+        "cycloidal",
+        "excitation",
+        "polynomial_345",
+        "random_poses",
+    ),
+    "pose_following": (
+        "FollowedPath",
+        "Remark",
+        "follow_poses",
+    ),
+    "pose_paths": (
+        "PosePath",
+        "circle",
+        "pose_spline",
+        "read_poses",
+        "straight_line",
+    ),
+    "trajectory": (
+        "State",
+        "Trajectory",
+    ),
+    "waypoints": (
+        "Point",
+        "Waypoints",
+        "read_points",
+    ),
+}
+
+__getattr__, __dir__ = late(__name__, _HOMES)

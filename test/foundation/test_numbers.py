@@ -7,7 +7,8 @@ from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
 from robot_dynamics.errors import ArgumentError, UrdfError
 from robot_dynamics.foundation.numbers import number_from, whole_number_from, words_of
-from robot_dynamics.foundation.user_files import number, parse_yaml
+from robot_dynamics.foundation.plain_yaml import parse_yaml
+from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.study.distributions import distribution_of
 

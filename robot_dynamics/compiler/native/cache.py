@@ -115,6 +115,19 @@ def kept(
     return found
 
 
+def remembered(what: str, key: str, make: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return numbers about a robot or its code, from disk, else made and stored there.
+
+    Args:
+        what: What they are.
+        key: Fingerprint of everything that they depend on but the sources of the package.
+        make: Makes them, as JSON takes them.
+    """
+    sources = source_fingerprint()
+    name = "" if sources is None else key_of(what, key, sources)
+    return kept(name, lambda: (make(), b""))[0]
+
+
 def object_code(name: str, text: str) -> bytes:
     """Return the object code of a module that is no kernel, from disk or from the compiler.
 

@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.user_files import parse_yaml
+from robot_dynamics.foundation.plain_yaml import parse_yaml
 from robot_dynamics.nodes.ros.diagnostics import in_words as value_in_words
 from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, JointReader, trajectory_msg
