@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import textwrap
@@ -190,6 +191,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         _complete()
+    for stream in (sys.stdout, sys.stderr):  # names may have characters that a terminal lacks
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in given if not word.startswith("-")), None)
     try:

@@ -98,8 +98,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print an object: arrays and iterators as lists, records as objects, infinity as null."""
-    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
+    """Print an object: arrays and iterators as lists, records as objects, infinity as null.
+
+    Where the output is not in UTF-8, other characters are escaped as JSON has it.
+    """
+    escaped = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=escaped))
 
 
 def picture_of(draw: Callable[[], Path]) -> str:

@@ -6,6 +6,7 @@ import io
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from robot_dynamics.errors import MissingPackageError
 from robot_dynamics.foundation.lazy import needed
 
 if TYPE_CHECKING:
@@ -16,9 +17,14 @@ def new_figure(**options: Any) -> Figure:
     """Return an empty figure, with the options of Matplotlib.
 
     Raises:
-        MissingPackageError: If Matplotlib is not installed.
+        MissingPackageError: If Matplotlib is not installed, or has no folder for its files.
     """
-    figure: Figure = needed("matplotlib.figure", "a picture", "cli").Figure(**options)
+    try:
+        figure: Figure = needed("matplotlib.figure", "a picture", "cli").Figure(**options)
+    except OSError:
+        raise MissingPackageError(
+            "Matplotlib has no folder that it can write; name one by the variable MPLCONFIGDIR"
+        ) from None
     return figure
 
 
