@@ -302,6 +302,8 @@ class CompiledRobot:
             module = imported(f"robot_dynamics.compiler.arrays.{library}_function")
             make: Callable[..., Callable[..., Any]] = getattr(module, f"{library}_function")
             made = make(self._differentiable(name, variant), name)
+            if library != "casadi":  # whose functions pickle by themselves
+                made.made_by = _library_function, (self, library, name, variant)  # type: ignore[attr-defined]
             self._functions[library, name, variant] = made
         return made
 
@@ -430,6 +432,13 @@ def robot_digest(robot: Robot) -> str:
     for name, frame in sorted(robot.frames.items()):
         add(name, frame.link, frame.pose.rotation, frame.pose.translation)
     return h.hexdigest()[:16]
+
+
+def _library_function(
+    arm: CompiledRobot, library: str, name: str, variant: Variant
+) -> Callable[..., Any]:
+    """Make the function of a library again, from its pickle."""
+    return arm._function(library, name, variant)
 
 
 def _counted(program: Program) -> OperationCount:

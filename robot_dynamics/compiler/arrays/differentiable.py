@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from robot_dynamics.compiler.graph.derivative import pullback, pushforward
@@ -95,17 +95,45 @@ class CompiledEquations:
         return self._key or self.program.digest
 
 
-def described(
-    function: Callable[..., Any], name: str, inputs: Mapping[str, Any], text: str
-) -> Callable[..., Any]:
-    """Give a function the name, parameters and docstring that `help` shows."""
-    kind = inspect.Parameter.POSITIONAL_ONLY
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(x, kind) for x in inputs]
-    )
-    return function
+class LibraryFunction:
+    """A function of an array library, with named arguments, that pickles as its robot does.
+
+    Args:
+        function: Takes the arguments in their order.
+        name: Name of the kernel.
+        inputs: Names of the arguments.
+        text: Its docstring.
+
+    Attributes:
+        made_by: What makes it again in another process, as `__reduce__` returns it.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], name: str, inputs: Iterable[str], text: str
+    ) -> None:
+        self._function = function
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = text
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature([inspect.Parameter(x, kind) for x in inputs])
+        self.made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Evaluate the equations; arguments may be given by name."""
+        if named:
+            try:
+                given = self.__signature__.bind(*given, **named).args
+            except TypeError as error:
+                raise ArgumentError(f"{self.__name__}: {error}") from None
+        return self._function(*given)
+
+    def __repr__(self) -> str:
+        return f"{self.__name__}{self.__signature__}"
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self.made_by is None:
+            raise TypeError(f"{self!r} is of no robot, and does not pickle")
+        return self.made_by
 
 
 def arrays_of(

@@ -17,8 +17,8 @@ from numpy.ma import MaskedArray
 
 from robot_dynamics.compiler.arrays.differentiable import (
     CompiledEquations,
+    LibraryFunction,
     arrays_of,
-    described,
     of_one_shape,
 )
 from robot_dynamics.compiler.native.native_kernel import NativeKernel
@@ -66,7 +66,7 @@ def jax_function(equations: CompiledEquations, name: str) -> Callable[..., Any]:
         return compiled(*arrays_of(inputs, given, array))
 
     text = f"Evaluate '{name}' on arrays of shape (..., n); jit, vmap and grad apply."
-    return described(function, name, inputs, text)
+    return LibraryFunction(function, name, inputs, text)
 
 
 @dataclass(frozen=True, eq=False)

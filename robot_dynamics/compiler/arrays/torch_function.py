@@ -12,8 +12,8 @@ from typing import Any
 
 from robot_dynamics.compiler.arrays.differentiable import (
     CompiledEquations,
+    LibraryFunction,
     arrays_of,
-    described,
     of_one_shape,
 )
 from robot_dynamics.foundation.arrays import real_numbers
@@ -49,7 +49,7 @@ def torch_function(equations: CompiledEquations, name: str) -> Callable[..., Any
         return kernel.results(equations.by_library("torch", _PURPOSE)(*arrays))
 
     text = f"Evaluate '{name}' on tensors of shape (..., n); autograd and torch.func apply."
-    return described(function, name, kernel.inputs, text)
+    return LibraryFunction(function, name, kernel.inputs, text)
 
 
 def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[Any, ...]]:

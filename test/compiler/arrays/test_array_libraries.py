@@ -1,5 +1,8 @@
 """Functions of CasADi, JAX and PyTorch agree with the kernels, and so do their derivatives."""
 
+import json
+import os
+import pickle
 import re
 import subprocess
 import sys
@@ -275,6 +278,39 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(arm, library, m
 def test_a_function_is_made_once(arm):
     pytest.importorskip("casadi", reason="CasADi is not installed")
     assert arm.as_casadi("gravity") is arm.as_casadi("gravity")
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_arguments_may_be_given_by_name(arm, library, request):
+    request.getfixturevalue(library)
+    function = arm._function(library, "inverse", MOTION_ONLY)
+    q, qd, qdd = states(arm.kernel("inverse"))
+    expected = np.array(function(q, qd, qdd))
+    np.testing.assert_array_equal(np.array(function(q, qdd=qdd, qd=qd)), expected)
+    with pytest.raises(ArgumentError, match=r"^inverse: missing a required argument: 'qdd'$"):
+        function(q, qd=qd)
+    with pytest.raises(ArgumentError, match=r"^inverse: got an unexpected keyword argument 'x'$"):
+        function(q, qd, qdd, x=1)
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_a_function_travels_to_a_process_that_is_spawned(arm, library, request, tmp_path):
+    request.getfixturevalue(library)
+    function = arm._function(library, "inverse", MOTION_ONLY)
+    motion = states(arm.kernel("inverse"))
+    path = tmp_path / "function.pickle"
+    path.write_bytes(pickle.dumps((function, motion)))
+    code = (
+        "import pickle, sys, numpy\n"
+        "function, motion = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "print(function, numpy.array(function(*motion), dtype=float).tolist())"
+    )
+    words = [sys.executable, "-c", code, str(path)]
+    environment = {**os.environ, "JAX_ENABLE_X64": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+    name, _, found = done.stdout.partition(") ")
+    assert name == "inverse(q, qd, qdd"
+    np.testing.assert_array_equal(json.loads(found), arm.inverse(*motion))
 
 
 # -- bases that move ------------------------------------------------------------------------------
