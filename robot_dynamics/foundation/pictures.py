@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from robot_dynamics.errors import MissingPackageError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
 
 if TYPE_CHECKING:
@@ -26,6 +30,20 @@ def new_figure(**options: Any) -> Figure:
             "Matplotlib has no folder that it can write; name one by the variable MPLCONFIGDIR"
         ) from None
     return figure
+
+
+GAP = 5.0
+"""Distance of samples, in usual ones, over which no line is drawn."""
+
+
+def with_gaps(time: Array) -> Callable[[Array], Array]:
+    """Return a function that puts NaN where samples at these times, shape (N,), have gaps.
+
+    Applied to the times and to values, shape (N, ...), it leaves lines out of a plot.
+    """
+    steps = np.diff(time)
+    joins = np.flatnonzero(steps > GAP * (np.median(steps) if len(steps) else 0.0)) + 1
+    return lambda values: np.insert(np.asarray(values, dtype=float), joins, np.nan, axis=0)
 
 
 def picture_bytes(figure: Figure, kind: str) -> bytes:

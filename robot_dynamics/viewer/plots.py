@@ -81,16 +81,16 @@ class Plots:
         gui = server.gui
         with panel.add_tab("Motion and effort"):
             motion = [
-                _plot(gui, "position, rad or m", joints),
-                _plot(gui, "tracking error, mrad or mm", joints),
-                _plot(gui, "effort, % of its limit (N m where there is none)", joints),
+                _plot(gui, "position, rad or m", joints, 0.05),
+                _plot(gui, "tracking error, mrad or mm", joints, 0.05),
+                _plot(gui, "effort, % of its limit (N m where there is none)", joints, 0.5),
             ]
             self.joint = gui.add_dropdown(
                 "joint", self._joints, hint="whose effort is taken apart below"
             )
             parts = ("measured", "model", *CAUSES)
-            causes = _plot(gui, "its effort by cause, N m or N", parts, legend=True)
-            by_link = _plot(gui, "its effort by causing link, N m or N", links, legend=True)
+            causes = _plot(gui, "its effort by cause, N m or N", parts, 0.05)
+            by_link = _plot(gui, "its effort by causing link, N m or N", links, 0.05)
         self._motion = _Curves([(plot, len(joints)) for plot in motion])
         self._parts = _Curves([(causes, len(parts)), (by_link, len(links))])
 
@@ -119,17 +119,24 @@ class Plots:
         self._parts.clear()
 
 
-def _plot(gui: viser.GuiApi, title: str, names: Sequence[str], *, legend: bool = False) -> Any:
+def _plot(gui: viser.GuiApi, title: str, names: Sequence[str], least: float) -> Any:
+    """Add a plot with a legend, whose names hide and show their curves.
+
+    Its axis reaches from -least to least where all values are smaller, so that ticks can be read.
+    """
     empty = tuple(np.zeros(1) for _ in range(len(names) + 1))
     curves = [
         uplot.Series(label=name, stroke=COLOURS[k % len(COLOURS)], width=1.6)
         for k, name in enumerate(names)
     ]
+    ends = [{"pad": 0.1, "soft": end, "mode": 1} for end in (-least, least)]
+    wide: Any = dict(zip(("min", "max"), ends, strict=True))
     return gui.add_uplot(
         empty,
         (uplot.Series(label="t, s"), *curves),
         title=title,
-        scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)},
-        height=155 if legend else 125,
-        legend=uplot.Legend(show=legend, live=False),
+        scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True, range=wide)},
+        height=155,
+        padding=(9, 0, 0, 0),  # pixels, for the upper half of the highest tick
+        legend=uplot.Legend(show=True, live=False),
     )

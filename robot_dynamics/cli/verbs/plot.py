@@ -2,11 +2,13 @@
 
 robot-dynamics plot run.mcap                     -> run.png
 robot-dynamics plot run.mcap --output out.pdf --robot ur5
+robot-dynamics plot run.mcap --joints elbow_joint,wrist_1_joint
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +17,19 @@ import numpy as np
 from robot_dynamics.cli.arguments import load_robot, output_file, say
 from robot_dynamics.cli.output import save_picture
 from robot_dynamics.control import effort_limits
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.names import plot_text
+from robot_dynamics.foundation.numbers import SPACES
+from robot_dynamics.foundation.pictures import new_figure, with_gaps
 from robot_dynamics.robot import Robot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from robot_dynamics.recordings.recorded_motion import RecordedMotion
+
+MEASURED, DESIRED = "#0072b2", "#d55e00"
+"""Colours that every kind of colour vision tells apart."""
 
 MOST_POINTS = 4000
 """Least number of points that are left of a thinned curve: finer than print resolution."""
@@ -31,7 +38,8 @@ MOST_POINTS = 4000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     parser.add_argument("recording", type=Path, help="an .mcap, a .db3, or the folder of a bag")
-    parser.add_argument("--output", type=output_file, metavar="FILE", help="picture to write")
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help="picture to write")
+    parser.add_argument("--joints", metavar="JOINT,...", help="joints to draw (default: all)")
     parser.add_argument(
         "--robot", default=None, help="name or URDF path (default: the robot that was recorded)"
     )
@@ -49,47 +57,70 @@ def run(arguments: argparse.Namespace) -> int:
     say("drawing")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
-    save_picture(figure(motion, robot), output_file(output))
+    joints = None
+    if arguments.joints is not None:
+        joints = [name.strip(SPACES) for name in arguments.joints.split(",")]
+        for name in joints:
+            check_known("joint", name, f"robot '{robot.name}'", robot.joint_names)
+    save_picture(figure(motion, robot, joints), output_file(output))
     print(f"picture: {output}")
     return 0
 
 
-def figure(motion: RecordedMotion, robot: Robot) -> Figure:
-    """Return a figure with a row per joint."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
+def figure(motion: RecordedMotion, robot: Robot, joints: Sequence[str] | None = None) -> Figure:
+    """Return a figure with a row for each of some joints, by default of all.
 
-    names = robot.joint_names
-    states = motion.states.ordered(names)
+    No line is drawn over gaps of the recording.
+    """
+    shown = robot.joint_names if joints is None else joints
+    states = motion.states.ordered(robot.joint_names)
     t0 = states.stamp[0]
     t = 1e-9 * (states.stamp - t0)
-    step = max(1, len(t) // MOST_POINTS)
+    thin = slice(None, None, max(1, len(t) // MOST_POINTS))
+    cut = with_gaps(t[thin])
     desired = motion.topics.get("reference")
-    reference = None if desired is None else desired.ordered(names)
-    picture = Figure(figsize=(13.0, 1.0 + 1.7 * len(names)), dpi=100, layout="constrained")
-    axes = picture.subplots(len(names), 3, squeeze=False, sharex=True)
-    for k, (name, limit) in enumerate(zip(names, effort_limits(robot), strict=True)):
-        position, error, effort = axes[k]
-        rotates = robot.joint(name).type.rotates
-        position.plot(t[::step], states.position[::step, k], label="measured")
+    reference = None if desired is None else desired.ordered(robot.joint_names)
+    picture = new_figure(figsize=(13.0, 1.2 + 1.7 * len(shown)), dpi=100, layout="constrained")
+    axes = picture.subplots(len(shown), 3, squeeze=False, sharex=True)
+    limits = effort_limits(robot)
+    for row, name in zip(axes, shown, strict=True):
+        k = robot.joint_names.index(name)
+        rotates, limit = robot.joint(name).type.rotates, limits[k]
+        position, error, effort = row
+        position.plot(cut(t[thin]), cut(states.position[thin, k]), color=MEASURED, label="measured")
         position.set_ylabel(f"{plot_text(name)}\n{'rad' if rotates else 'm'}")
         if reference is not None:
             at = 1e-9 * (reference.stamp - t0)
-            position.plot(at[::step], reference.position[::step, k], "--", lw=1.0, label="desired")
-            e = np.interp(t, at, reference.position[:, k]) - states.position[:, k]
-            error.plot(t[::step], 1e3 * e[::step])
-            effort.plot(at[::step], reference.effort[::step, k], "--", lw=1.0, label="feedforward")
+            own = with_gaps(at[thin])
+            q_d = reference.position[:, k]
+            position.plot(
+                own(at[thin]), own(q_d[thin]), "--", lw=1.0, color=DESIRED, label="desired"
+            )
+            apart = with_gaps(at)  # no error where there is no reference
+            e = np.interp(t, apart(at), apart(q_d)) - states.position[:, k]
+            error.plot(cut(t[thin]), cut(1e3 * e[thin]), color=MEASURED)
+            effort.plot(own(at[thin]), own(reference.effort[thin, k]), "--", lw=1.0,
+                        color=DESIRED, label="feedforward")  # fmt: skip
         error.set_ylabel("mrad" if rotates else "mm")
-        effort.plot(t[::step], states.effort[::step, k], label="measured")
+        effort.plot(cut(t[thin]), cut(states.effort[thin, k]), color=MEASURED, label="measured")
         # A limit far above the efforts would flatten their curves
         if np.isfinite(limit) and np.nanmax(np.abs(states.effort[:, k])) > 0.4 * limit:
             for side in (-limit, limit):
-                effort.axhline(side, color="0.5", ls=":")
+                effort.axhline(side, color="0.5", ls=":", label="limit")
         effort.set_ylabel("N m" if rotates else "N")
+        for axis in row:
+            axis.grid(color="#eeeeee")
+            axis.margins(x=0)
     for axis, title in zip(axes[0], ("position", "tracking error", "effort"), strict=True):
         axis.set_title(title)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")
-    axes[0][0].legend(fontsize="small")
-    axes[0][2].legend(fontsize="small")
+    lines = {
+        line.get_label(): line
+        for axis in picture.axes
+        for line in axis.get_lines()
+        if not str(line.get_label()).startswith("_")
+    }
+    picture.legend(handles=[*lines.values()], loc="outside lower center", ncols=len(lines))
     picture.suptitle(plot_text(f"{robot.name}: {motion.path.name}"))
     return picture

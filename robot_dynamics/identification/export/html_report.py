@@ -6,12 +6,9 @@ import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 
-import numpy as np
-
 from robot_dynamics.errors import MissingPackageError
-from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
-from robot_dynamics.foundation.pictures import new_figure, picture_bytes
+from robot_dynamics.foundation.pictures import new_figure, picture_bytes, with_gaps
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.export.parameter_file import TERMS
@@ -36,9 +33,6 @@ COLOURS = dict(zip(VERDICTS, ("#007a4d", "#007a4d", "#a86400", "#b00020"), stric
 MEASURED, PREDICTED, RESIDUAL, BAND = "#222222", "#0072b2", "#d55e00", "#56b4e966"
 SHADES = {REVERSING: "#f5ead0", AT_REST: "#ececec"}
 """Colours behind the samples of these regimes."""
-
-GAP = 5.0
-"""Distance of samples, in usual ones, over which no line is drawn."""
 
 
 def html_report(report: Report, identification: Identification | None = None) -> str:
@@ -116,12 +110,7 @@ def _picture(report: Report) -> str:
     figure = new_figure(figsize=(11.0, 0.8 + 2.2 * n), dpi=100, layout="constrained")
     axes = figure.subplots(2 * n, 1, sharex=True, height_ratios=[2, 1] * n)
     time = report.time - report.time[0]
-    joins = np.flatnonzero(np.diff(time) > GAP * np.median(np.diff(time))) + 1
-
-    def cut(values: Array) -> Array:
-        """Leave lines out where the recording has gaps."""
-        return np.insert(np.asarray(values, dtype=float), joins, np.nan)
-
+    cut = with_gaps(time)
     at = cut(time)
     for j, (efforts, errors, fit) in enumerate(
         zip(axes[::2], axes[1::2], report.fits, strict=True)
