@@ -32,6 +32,10 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import SPACES, number_from
 from robot_dynamics.robot import Robot, read_urdf, urdf_text
 from robot_dynamics.robot.catalogue import located
+from robot_dynamics.robot.urdf.document import ESTIMATES
+
+ESTIMATED = ESTIMATES.partition(": ")[2]
+"""Words of the warning that inertias are estimates, which every verb prints."""
 
 LONGEST_S = 3600.0
 """Longest duration of a motion, s."""
@@ -127,11 +131,11 @@ def load_robot(
     path = located(name)
     with collected() as warnings:
         robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
-    if every_warning:
-        for text in warnings:
-            logger.warning("%s", text)
-    elif warnings:
-        count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+    shown = [text for text in warnings if every_warning or ESTIMATED in text]
+    for text in shown:
+        logger.warning("%s", text)
+    if left := len(warnings) - len(shown):
+        count = "1 warning" if left == 1 else f"{left} warnings"
         print_all = f"robot-dynamics info {shlex.quote(name)}"
         logger.warning("%s about the URDF, which `%s` prints", count, print_all)
     if moving and not robot.dof:

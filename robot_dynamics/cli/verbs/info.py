@@ -4,6 +4,7 @@
     robot-dynamics info panda --tip panda_hand              # the arm without the fingers
     robot-dynamics info ur.urdf.xacro ur_type:=ur5e         # arguments of the xacro file
     robot-dynamics info arm.urdf --convention modified
+    robot-dynamics info bare.urdf --estimate-inertia -o estimated.urdf
 
 Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
 mass, physically impossible inertias, missing or absurd limits; effort limits below the worst
@@ -14,31 +15,44 @@ wirings of this package that fit; the size of the equations.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, say
-from robot_dynamics.cli.chosen_joints import robot_of
+from robot_dynamics.cli.arguments import (
+    add_formulation,
+    add_robot,
+    load_robot,
+    output_file,
+    positive,
+    say,
+)
+from robot_dynamics.cli.chosen_joints import still_joints
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.drivers import recognized
 from robot_dynamics.export.wirings import wirings
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.text_tables import joint_table as chain_table
+from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.plausibility import inertialess_joints, plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.urdf.document import ESTIMATES
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
+from robot_dynamics.viewer.estimated_inertia import DENSITY, with_estimated_inertias
 
 RUBBING = ("damping", "friction")
 """Fields of a joint that are shown if one of the robot has them."""
+
+ESTIMATED = "efforts of them may be off by a half; identify the arm before you rely on them"
 
 COUNTED: tuple[str, ...] = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 """Kernels whose operations are counted."""
@@ -53,13 +67,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=CONVENTIONS[0],
         help=f"of the Denavit-Hartenberg table (default: {CONVENTIONS[0]})",
     )
+    parser.add_argument(
+        "--estimate-inertia",
+        action="store_true",
+        help="estimate the inertias of moving links that have none, by their shapes, or boxes",
+    )
+    parser.add_argument(
+        "--density",
+        type=positive,
+        default=DENSITY,
+        metavar="KG/M3",
+        help=f"mass of a link over the volume of its convex hull (default: {DENSITY:g})",
+    )
+    parser.add_argument(
+        "-o", "--output", type=output_file, metavar="FILE", help="URDF with the estimates to write"
+    )
     add_formulation(parser, "count")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print joints, chain, warnings and operation counts."""
-    robot = robot_of(arguments, moving=False, inertia=False, every_warning=True)
+    whole = load_robot(arguments.robot, moving=False, inertia=False, every_warning=True)
+    estimates: Mapping[str, str] = {}
+    if arguments.estimate_inertia:
+        whole, estimates = _estimated(arguments, whole)
+    elif arguments.output is not None:
+        raise ArgumentError("--output writes a URDF with estimates; add --estimate-inertia")
+    still = still_joints(arguments, whole)
+    robot = whole.with_locked(still) if still else whole
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
@@ -76,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in counted}
         wired = {"hardware": hardware, "driver": driver and driver.name, "wirings": fitting}
-        print_json({**about(robot), **rows, **wired, "warnings": found, "operations": counts})
+        facts = {**about(robot), "estimated": estimates, **rows, **wired}
+        print_json({**facts, "warnings": found, "operations": counts})
         return 0
     show = Printer()
     mass = sum(float(link.inertia.mass) for link in robot.links)
@@ -85,6 +122,11 @@ def run(arguments: argparse.Namespace) -> int:
         f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
     )
     show(joint_table(robot))
+    if estimates:
+        show(estimate_table(whole, estimates), f"estimates: {ESTIMATED}")
+        if arguments.output is not None:
+            show(f"wrote {arguments.output}")
+        show("")
     if chain is not None:
         show(chain_table(f"Denavit-Hartenberg table to {tip}, {chain.convention}", chain.rows))
     if hardware:
@@ -151,6 +193,35 @@ def joint_table(robot: Robot) -> TextTable:
             else "no limit",
             *(f"{getattr(joint, name):g}" for name in rubbing),
         )
+    return table
+
+
+def _estimated(arguments: argparse.Namespace, robot: Robot) -> tuple[Robot, Mapping[str, str]]:
+    """Estimate missing inertias, and write a URDF with them if a file is named."""
+    from robot_dynamics.identification.export.write_back import (  # noqa: PLC0415  # SciPy
+        with_identified,
+    )
+
+    source, density = located(arguments.robot), arguments.density
+    say("reading meshes")
+    estimated, ways = with_estimated_inertias(robot, source, density)
+    if not ways:
+        raise ArgumentError("--estimate-inertia: every link that moves has a mass; leave it out")
+    if arguments.output is not None:
+        content = with_identified(source, estimated)
+        end = content.rindex(b"</robot>")
+        mark = f"<!-- {ESTIMATES} of {len(ways)} links, {density:g} kg/m^3: {ESTIMATED} -->\n"
+        write_whole(arguments.output, content[:end] + mark.encode() + content[end:])
+    return estimated, ways
+
+
+def estimate_table(robot: Robot, estimates: Mapping[str, str]) -> TextTable:
+    """Return the table of links with estimated inertias."""
+    table = TextTable("estimated inertias", ["link", "of its"], ["mass kg", "mass centre m"])
+    for link in robot.links:
+        if link.name in estimates:
+            c = " ".join(f"{x + 0.0:.3f}" for x in link.inertia.com)
+            table.add_row(link.name, estimates[link.name], f"{link.inertia.mass:.3f}", c)
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,13 @@ from robot_dynamics.identification.export.urdf_text import Element, UrdfText
 from robot_dynamics.robot.catalogue import becomes_urdf, split_arguments, urdf_text
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.urdf.document import open_document
+from robot_dynamics.robot.urdf.document import ESTIMATES, open_document
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.spatial import rotation_from_rpy
 
 ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+
+_MARK = re.compile(rb"<!-- " + re.escape(ESTIMATES).encode() + rb".*?-->\n?", re.DOTALL)
 
 ROUND_OFF = 1e-9
 """Largest relative error of a number after it was exported and read."""
@@ -52,7 +55,7 @@ def with_identified(source: str | os.PathLike[str], robot: Robot) -> bytes:
         was = before.joint(joint.name)
         if (joint.damping, joint.friction) != (was.damping, was.friction):
             _write_friction(text, joints[joint.name], joint.damping, joint.friction)
-    data = text.changed()
+    data = _MARK.sub(b"", text.changed())
     _check(data, robot)
     return data
 

@@ -92,6 +92,18 @@ class Document:
         return " ".join(text.split())
 
 
+ESTIMATES = "robot_dynamics: estimated inertias"
+"""Beginning of the comment that marks a URDF with estimates."""
+
+
+def warn_of_estimates(document: Document) -> None:
+    """Warn about inertias that are no more than estimates, as a comment of the file says."""
+    for comment in document.root.iterchildren(etree.Comment):
+        text = " ".join((comment.text or "").split())
+        if text.startswith(ESTIMATES):
+            document.warn(document.root, text.partition(": ")[2])
+
+
 def quoted(names: Iterable[str]) -> str:
     """Return names in quotes, at most `MOST_NAMES` of them."""
     names = list(names)

@@ -49,6 +49,7 @@ from robot_dynamics.robot.urdf.document import (
     child_of,
     open_document,
     quoted,
+    warn_of_estimates,
 )
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rotation_from_rpy
 
@@ -84,6 +85,7 @@ def read_urdf(
             problem = f"is {joint.type.value}, but the base does not move here"
             raise document.error(joint_elements[name], f"{problem}; weld it with type='fixed'")
     warn_of_loops(document, link_elements)
+    warn_of_estimates(document)
     root, ordered = _depth_first(links, _with_independent_leaders(joints))
     moved = (links[joint.child] for joint in ordered)
     gravity = document.root.find("gravity")
