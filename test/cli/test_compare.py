@@ -40,8 +40,8 @@ def test_closed_forms_of_a_large_robot_are_left_out_and_named(capsys, monkeypatc
     assert "left out" in printed and "lagrange, dalembert" in printed
 
 
-def test_an_unknown_formulation_is_refused_with_the_known_ones(capsys):
+def test_an_unknown_formulation_is_refused_with_the_nearest_one(capsys):
     with pytest.raises(SystemExit) as end:
         main(["compare", "planar_2r", "--formulations", "khane"])
     assert end.value.code == 2
-    assert "newton_euler" in capsys.readouterr().err
+    assert "no 'khane'; did you mean 'kane'?" in capsys.readouterr().err
