@@ -47,8 +47,9 @@ class Printer:
         width = _width(self._stream)
         for one in what:
             if isinstance(one, TextTable):
-                if one.title:
-                    print(_title(one.title, self._stream), file=self._stream)
+                for line in _wrapped(printable(one.title or ""), width):
+                    if line:
+                        print(_title(line, self._stream), file=self._stream)
                 print(f"{one.lines(width)}\n", file=self._stream)
                 continue
             for sentence in one.split("\n"):
@@ -85,7 +86,6 @@ def _width(stream: TextIO) -> float:
 
 
 def _title(title: str, stream: TextIO) -> str:
-    title = printable(title)
     styled = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return f"{BOLD}{title}{PLAIN}" if styled else title
 
