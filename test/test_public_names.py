@@ -16,7 +16,7 @@ PACKAGE = {"Dynamics", "Robot", "__version__", "read_urdf"}
 DYNAMICS = {
     *("robot", "formulation", "kernel", "program", "equations"),
     *("inverse", "bias", "gravity", "mass_matrix", "inverse_derivatives"),
-    *("inverse_second_derivatives", "forward_second_derivatives"),
+    *("inverse_second_derivatives", "forward_second_derivatives", "inverse_rates"),
     *("forward", "forward_derivatives", "energy", "momentum", "regressor", "base_parameters"),
     *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
     *("as_casadi", "as_jax", "as_torch"),
