@@ -421,6 +421,7 @@ def main() -> int:
     parser.add_argument("--delays", help="ms, with commas")
     parser.add_argument("--modes", help="modes, with commas")
     parser.add_argument("--parts", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--processes", type=int, default=2, help="at a time")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
 
@@ -436,7 +437,7 @@ def main() -> int:
     cases = [Case(*c) for c in itertools.product(chosen, modes, friction, delays, parts)]
     console, found = Console(), {}
     with (
-        ProcessPoolExecutor(2) as pool,
+        ProcessPoolExecutor(options.processes) as pool,
         progress_bar(console) as bar,
         step(bar, "arms", len(cases)) as advance,
     ):

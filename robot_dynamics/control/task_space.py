@@ -43,6 +43,10 @@ SPEED_SHARE, STANDING, UNLIMITED_SPEED = 1.6, 1e-3, 1e3
 """Largest speed of a joint relative to that which a target asks for, its share that counts as rest,
 and the speed of a joint without a limit, rad/s or m/s."""
 
+ROOM, LARGEST_ROOM = 0.5, 0.25
+"""Distance from the ends of its range to which a joint is led beside a singular pose, rad or m, at
+most this share of the range."""
+
 LEAST_PULL = 0.5
 """Smallest share of its pull that a spring keeps where more would move the hand too fast."""
 
@@ -430,17 +434,18 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     else:
         known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ (qd - qd_r)))
         # Beside a stretched pose the hand becomes heavy, and the force that replaces its inertia
-        # pushes that pose over. There it is that of the impedance, which the loop bears too
+        # pushes that pose over. There the law is that of the impedance, which the loop bears too
         own = Spring.of(mobility, lever, numbers.stable)
         soft = own.pull(pulled)
         soft = pull * np.concatenate([soft[:3], spring_moment(bounded[3:], soft[3:])])
         soft = soft + own.damping(numbers.damping_ratio, v_d)
         soft = soft - rise * own.damping(numbers.damping_ratio, rise * v)
         soft = soft + x["damping"] @ (v_d - v)
-        late = 1.0 - _slowed(moved @ (inertia @ returns), x)
-        force = force - late * spring
+        left = _room(qd_d, moved @ (inertia @ returns), x)
+        force = force - (1.0 - left) * spring
         asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
-        pulls = regular * (inertia @ asked) + singularity * controlled(soft + wrench)
+        replaced = regular * left
+        pulls = replaced * (inertia @ asked) + (1.0 - replaced) * controlled(soft + wrench)
         # Feedback in the directions of motion exerts no force in the others: an error there may
         # be one that friction holds
         exerted = inertia @ known + selection * pulls
@@ -451,6 +456,10 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     # direction; one that moves with the target leads the arm there
     stiff = (numbers.posture * (1.0 - alone * singularity)) ** 2
     away = stiff * (x["posture"] - q) - numbers.settling * (qd - qd_d)
+    if "ends" in x:
+        # A stretched arm may bend to either side: it is led to where its joints have room
+        inward = (numbers.posture**2 * alone * singularity) * np.diagonal(M) * _inward(q, x["ends"])
+        away = away + composite_body.solve(*factors, arm.parents, inward)
     idle = M @ away
     if projector == CONSISTENT:
         idle = idle - J.T @ (inertia @ (J @ away))
@@ -477,6 +486,13 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
 
 def _stopping_rate(numbers: TaskNumbers) -> Any:
     return minimum(numbers.stable / SLOWER_STOP, QUICKEST_STOP)
+
+
+def _inward(q: Array, ends: Array) -> Array:
+    """Return the ways of joints from the ends of their ranges to where they have room, (n,)."""
+    lower, upper = ends
+    room = minimum(ROOM, LARGEST_ROOM * (upper - lower))
+    return maximum(lower + room - q, 0.0) - maximum(q - upper + room, 0.0)
 
 
 def _beyond_ends(q: Array, qd: Array, qdd: Array, ends: Array, rate: Any) -> Array:
@@ -507,6 +523,20 @@ def _too_fast(qd: Array, qdd: Array, x: Mapping[str, Array], rate: Any) -> Array
 def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:
     """Return the share of joint velocities, 0 to 1, that no joint is too slow for."""
     return 1.0 / reduce(maximum, np.abs(qd) / x["fastest"], 1.0) if "fastest" in x else 1.0
+
+
+def _room(qd: Array, more: Array, x: Mapping[str, Array]) -> Any:
+    """Return the share of further velocities, 0 to 1, beside which no joint becomes too fast.
+
+    Args:
+        qd: Joint velocities that are asked for already, shape (n,).
+        more: Further ones, shape (n,).
+        x: "fastest" is used, if it is there.
+    """
+    if "fastest" not in x:
+        return 1.0
+    along = select(0.0, more, qd, -qd)
+    return 1.0 / reduce(maximum, np.abs(more) / maximum(x["fastest"] - along, TINY), 1.0)
 
 
 def _bounded_return(

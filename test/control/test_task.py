@@ -334,8 +334,6 @@ LATE = (
 @pytest.mark.parametrize(("goal", "rate", "delay", "jitter"), LATE)
 def test_an_arm_with_late_states_is_stretched_and_comes_back(mode, goal, rate, delay, jitter):
     """Its elbow passed the stretched pose with 10 rad/s, and the arm was stopped."""
-    if mode == OPERATIONAL_SPACE and (rate, delay, jitter) == (250.0, 0.0, 0.004):
-        pytest.xfail("the default stiffness is too much for a jitter that the gains do not know")
     arm = Dynamics(read_urdf(find_robot("ur5")))
     gains = gains_for(arm)
     sampling = Sampling.of(1.0 / rate, delay)
