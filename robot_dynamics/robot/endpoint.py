@@ -41,6 +41,9 @@ TOOLS = (TOOL0, "tcp", "tool", "end_effector", "eef", "ee_link")
 FINGERS = ("finger", "gripper", "jaw", "knuckle")
 """Words in the names of joints that move fingers."""
 
+SENSORS = ("camera", "optical")
+"""Words in the names of frames of sensors."""
+
 
 def default_hand(robot: Robot) -> str:
     """Return the frame that modes in task space control by default; see `hand_by_rule`.
@@ -60,12 +63,15 @@ def default_hand(robot: Robot) -> str:
 def hand_by_rule(robot: Robot) -> str | None:
     """Return the frame that modes in task space control by default, or None without one.
 
-    The tips that a finger joint moves are left out, and those that fewer joints move than others,
-    such as a camera on the forearm. Of several tips on one body the hand is the first one with the
-    first of the words `TOOLS` that a name has. Where there are only fingers, the hand is the link
-    that carries them. There is none if tips that move against each other are left.
+    The tips that a finger joint moves are left out, the frames of cameras, and those that fewer
+    joints move than others, such as a sensor on the forearm. Of several tips on one body the hand
+    is the first one with the first of the words `TOOLS` that a name has. Where there are only
+    fingers, the hand is the link that carries them. There is none if tips that move against each
+    other are left.
     """
-    ways = {tip: _moving_way(robot, tip) for tip in robot.tips}
+    seeing = [tip for tip in robot.tips if any(word in tip.lower() for word in SENSORS)]
+    tips = [tip for tip in robot.tips if tip not in seeing] or seeing
+    ways = {tip: _moving_way(robot, tip) for tip in tips}
     bare = {tip: way for tip, way in ways.items() if not any(map(_moves_finger, way))}
     if not bare:
         carriers = [next(filter(_moves_finger, way)).parent for way in ways.values()]
