@@ -39,6 +39,12 @@ SLOWER_STOP, QUICKEST_STOP = 4.0, 30.0
 """Largest stable natural frequency over the rate at which joints stop before their ends, and the
 largest such rate, 1/s."""
 
+SWEEPS = 5
+"""Passes over the joints in which the efforts of stops are found."""
+
+UNLIMITED = 1e12
+"""Acceleration of a joint without a bound, rad/s^2 or m/s^2."""
+
 SPEED_SHARE, STANDING, UNLIMITED_SPEED = 1.6, 1e-3, 1e3
 """Largest speed of a joint relative to that which a target asks for, its share that counts as rest,
 and the speed of a joint without a limit, rad/s or m/s."""
@@ -347,8 +353,8 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         singularity: 0 away from singularities, 1 at one, shape (1,).
         attainable: Share of its speed that the target may keep, shape (1,): with more a joint would
             be faster than `fastest`. One that comes back to the hand may keep all of it.
-        held_back: Accelerations that are taken from joints which would leave their ranges, shape
-            (n,), if there are ends.
+        held_back: Accelerations without stops less those with which joints stay within their
+            ranges, shape (n,), if there are ends.
         next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
     """
     numbers = TaskNumbers(*x["numbers"])
@@ -459,7 +465,9 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     if "ends" in x:
         # A stretched arm may bend to either side: it is led to where its joints have room
         inward = (numbers.posture**2 * alone * singularity) * np.diagonal(M) * _inward(q, x["ends"])
-        away = away + composite_body.solve(*factors, arm.parents, inward)
+        units = np.eye(len(q))
+        inverse = np.array([composite_body.solve(*factors, arm.parents, e) for e in units])
+        away = away + inverse @ inward
     idle = M @ away
     if projector == CONSISTENT:
         idle = idle - J.T @ (inertia @ (J @ away))
@@ -469,11 +477,12 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         idle = idle - J.T @ solve(square + size * (free + SINGULAR * np.eye(6)), J @ idle)
     effort = effort + idle
     if "ends" in x:
-        qdd = composite_body.solve(*factors, arm.parents, effort)
-        held_back = alone * _beyond_ends(q, qd, qdd, x["ends"], _stopping_rate(numbers))
-        braked = alone * _too_fast(qd, qdd - held_back, x, numbers.stable / 2.0)
-        effort = effort - M @ (held_back + braked)
-        results["held_back"] = held_back
+        qdd = inverse @ effort
+        ends = _between_ends(q, qd, x["ends"], minimum(numbers.stable / SLOWER_STOP, QUICKEST_STOP))
+        results["held_back"] = alone * (qdd - clip(qdd, *ends))
+        speeds = _between_speeds(qd, x, numbers.stable / 2.0)
+        bounds = maximum(ends[0], speeds[0]), minimum(ends[1], speeds[1])
+        effort = effort + alone * stop_efforts(inverse, qdd, *bounds)
     return {
         "effort": effort,
         "velocity": qd_d,
@@ -484,10 +493,6 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     }
 
 
-def _stopping_rate(numbers: TaskNumbers) -> Any:
-    return minimum(numbers.stable / SLOWER_STOP, QUICKEST_STOP)
-
-
 def _inward(q: Array, ends: Array) -> Array:
     """Return the ways of joints from the ends of their ranges to where they have room, (n,)."""
     lower, upper = ends
@@ -495,29 +500,52 @@ def _inward(q: Array, ends: Array) -> Array:
     return maximum(lower + room - q, 0.0) - maximum(q - upper + room, 0.0)
 
 
-def _beyond_ends(q: Array, qd: Array, qdd: Array, ends: Array, rate: Any) -> Array:
-    """Return the part of accelerations with which joints would leave their ranges, shape (n,).
+def _between_ends(q: Array, qd: Array, ends: Array, rate: Any) -> tuple[Array, Array]:
+    """Return the accelerations between which joints stay within their ranges, shape (n,) each.
 
     A joint may accelerate towards an end as far as it can stop there without overshoot, critically
-    damped at a rate, 1/s. Away from the ends this changes nothing.
+    damped at a rate, 1/s.
     """
     lower, upper = (rate * rate * (end - q) - 2.0 * rate * qd for end in ends)
-    return qdd - clip(qdd, minimum(lower, upper), upper)
+    return minimum(lower, upper), upper
 
 
-def _too_fast(qd: Array, qdd: Array, x: Mapping[str, Array], rate: Any) -> Array:
-    """Return the part of accelerations with which joints would become too fast, shape (n,).
+def _between_speeds(qd: Array, x: Mapping[str, Array], rate: Any) -> tuple[Array, Array]:
+    """Return the accelerations between which no joint becomes too fast, shape (n,) each.
 
     A joint that stands may take any acceleration, so that a spring keeps its force against
     friction; the nearer its speed is to the largest one, the less.
     """
     if "fastest" not in x:
-        return 0.0 * qdd
+        return np.full(len(qd), -UNLIMITED), np.full(len(qd), UNLIMITED)
     most = minimum(SPEED_SHARE * x["fastest"], UNLIMITED_SPEED)
     speed = np.abs(qd)
     allowed = rate * most * (most - speed) / maximum(speed, STANDING * most)
-    along = select(0.0, qd, qdd, -qdd)
-    return select(0.0, qd, 1.0, -1.0) * maximum(along - allowed, 0.0)
+    return select(qd, 0.0, -allowed, -UNLIMITED), select(0.0, qd, allowed, UNLIMITED)
+
+
+def stop_efforts(inverse: Array, qdd: Array, lower: Array, upper: Array) -> Array:
+    """Return the efforts of stops that keep accelerations between bounds, shape (n,).
+
+    A stop acts on its own joint alone and only resists it, as one of hardware does: it gives no
+    energy to the other joints. Found by sweeps of the projected Gauss-Seidel method, exact for one
+    stop.
+
+    Args:
+        inverse: M^-1, shape (n, n).
+        qdd: Accelerations without stops, shape (n,).
+        lower: Bounds, shape (n,).
+        upper: Bounds, shape (n,).
+    """
+    n = len(qdd)
+    stops = [0.0 * value for value in qdd]
+    for _ in range(SWEEPS):
+        for i in range(n):
+            free = qdd[i] - inverse[i, i] * stops[i]
+            change = (clip(free, lower[i], upper[i]) - qdd[i]) / inverse[i, i]
+            stops[i] = stops[i] + change
+            qdd = qdd + change * inverse[:, i]
+    return np.array(stops)
 
 
 def _slowed(qd: Array, x: Mapping[str, Array]) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio
 import pytest
 import scipy.linalg
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -23,6 +24,7 @@ from robot_dynamics.control.task_space import (
     input_shapes,
     rotation_vector,
     spring_moment,
+    stop_efforts,
     task_equations,
 )
 from robot_dynamics.robot import find_robot
@@ -289,6 +291,31 @@ def test_a_free_axis_and_a_force_leave_the_other_directions_alone():
     effort = kernel(OPERATIONAL_SPACE)(at_rest).effort
     assert np.abs(effort - arm().jacobian(POSE, HAND).T @ x["wrench"]).max() < 1e-9
     assert np.isfinite(a).all()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 6))
+def test_a_stop_obeys_the_principle_of_least_constraint(seed, joint):
+    """Of all accelerations within the bound it leaves the nearest by M: Gauss's principle."""
+    rng, q, _ = states(seed)
+    M, free = arm().mass_matrix(q), 10.0 * rng.normal(size=7)
+    lower, upper = np.full((2, 7), [[-1e12], [1e12]])
+    lower[joint], upper[joint] = -1.0, 1.0
+    inverse, L = np.linalg.inv(M), np.linalg.cholesky(M)
+    found = free + inverse @ stop_efforts(inverse, free, lower, upper)
+    nearest = scipy.optimize.lsq_linear(L.T, L.T @ free, (lower, upper), tol=1e-14).x
+    assert np.abs(L.T @ (found - nearest)).max() < 1e-7 * np.abs(L.T @ free).max()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6))
+def test_stops_only_resist(seed):
+    rng, q, _ = states(seed)
+    inverse = np.linalg.inv(arm().mass_matrix(q))
+    free, upper = rng.normal(size=(2, 7))
+    efforts = stop_efforts(inverse, free, np.full(7, -1e12), upper)
+    assert (efforts <= 0.0).all()
+    assert efforts.any() == (free > upper).any()
 
 
 @pytest.mark.thorough
