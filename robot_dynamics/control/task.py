@@ -202,18 +202,19 @@ class Task:
         square = (self._fastest[settings] / fastest) ** 2
         return 1.0 / (square + 1.0 / (1.0 + square))
 
-    def weakness(self, settings: TaskSettings, fastest: float) -> str:
+    def weakness(
+        self, settings: TaskSettings, fastest: float, friction: float = USUAL_FRICTION
+    ) -> str:
         """Return a sentence about the joint that dry friction may hold; empty if there is none.
-
-        Friction that the model does not know is taken as a share of the effort limit.
 
         Args:
             settings: The settings.
             fastest: Largest natural frequency with which the loop is stable, rad/s.
+            friction: Dry friction that the model does not know, relative to the effort limit.
         """
         limit = effort_limits(self.dynamics.robot)
         efforts = self.mobility.joint_efforts(settings, fastest)
-        needed = np.where(np.isfinite(limit) & (efforts > 0.0), USUAL_FRICTION * limit, 0.0)
+        needed = np.where(np.isfinite(limit) & (efforts > 0.0), friction * limit, 0.0)
         i = int(np.argmax(needed / np.maximum(efforts, 1e-12)))
         if efforts[i] >= needed[i]:
             return ""
@@ -221,7 +222,7 @@ class Task:
         return (
             f"the hand moves joint '{self.dynamics.robot.joint_names[i]}' with {efforts[i]:.2g} "
             f"{unit} at most, the stiffest that the rate and the delay of the states bear: dry "
-            f"friction of {100.0 * USUAL_FRICTION:g} % of its effort limit is {needed[i]:.2g} "
+            f"friction of {100.0 * friction:g} % of its effort limit is {needed[i]:.2g} "
             f"{unit}, and holds it"
         )
 

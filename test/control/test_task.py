@@ -1,5 +1,6 @@
 """The hand under a controller: held, led to targets at limited speed, and stopped."""
 
+import re
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -363,6 +364,26 @@ def test_an_arm_with_late_states_is_stretched_and_comes_back(mode, goal, rate, d
     assert np.max(speeds) < 4.0
     way = np.linalg.norm(task.pose(tuned, q).translation - home.translation)
     assert way < (0.001 if goal != BEHIND else 0.8)  # which takes longer than 9 s
+
+
+def test_the_joint_that_dry_friction_holds_is_named_with_both_efforts():
+    """The last link of an xArm7 without rotors is so light that no stiffer loop is stable."""
+    arm = Dynamics(read_urdf(find_robot("xarm")))
+    loop = Model(arm, gains_for(arm))
+    task = Task(loop, "link_eef")
+    said = task.weakness(task.settings, loop.fastest)
+    named = re.fullmatch(
+        r"the hand moves joint 'joint7' with (\S+) N m at most, the stiffest that the rate and "
+        r"the delay of the states bear: dry friction of 1 % of its effort limit is 0.2 N m, and "
+        r"holds it",
+        said,
+    )
+    q = np.array([0.0, -0.3, 0.0, 1.0, 0.0, 1.3, 0.0])
+    inertia = 1.0 / np.linalg.inv(arm.mass_matrix(q))[6, 6]
+    # The stiffest spring about the axis of the joint, at an error of 0.3 rad; poses differ
+    assert float(named[1]) == pytest.approx(0.3 * loop.fastest**2 * inertia, rel=0.3)
+    assert task.weakness(task.settings, loop.fastest, friction=0.005) == ""
+    assert task.weakness(task.settings, 2.0 * loop.fastest) == ""
 
 
 def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
