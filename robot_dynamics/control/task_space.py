@@ -49,9 +49,9 @@ SPEED_SHARE, STANDING, UNLIMITED_SPEED = 1.6, 1e-3, 1e3
 """Largest speed of a joint relative to that which a target asks for, its share that counts as rest,
 and the speed of a joint without a limit, rad/s or m/s."""
 
-ROOM, LARGEST_ROOM = 0.5, 0.25
-"""Distance from the ends of its range to which a joint is led beside a singular pose, rad or m, at
-most this share of the range."""
+LEAN = 0.1
+"""Distance from its posture at which a joint is led towards it the most beside a singular pose, rad
+or m."""
 
 LEAST_PULL = 0.5
 """Smallest share of its pull that a spring keeps where more would move the hand too fast."""
@@ -463,11 +463,13 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     stiff = (numbers.posture * (1.0 - alone * singularity)) ** 2
     away = stiff * (x["posture"] - q) - numbers.settling * (qd - qd_d)
     if "ends" in x:
-        # A stretched arm may bend to either side: it is led to where its joints have room
-        inward = (numbers.posture**2 * alone * singularity) * np.diagonal(M) * _inward(q, x["ends"])
         units = np.eye(len(q))
         inverse = np.array([composite_body.solve(*factors, arm.parents, e) for e in units])
-        away = away + inverse @ inward
+        # A stretched arm may bend to either side: while its target is far, it leans to that of the
+        # posture, from which it has come. All joints agree on it, which those of ranges do not
+        far = alone * singularity * reduce(maximum, np.abs(bounded) / x["largest"], 0.0)
+        lean = clip(x["posture"] - q, -LEAN, LEAN)
+        away = away + inverse @ (numbers.posture**2 * far * np.diagonal(M) * lean)
     idle = M @ away
     if projector == CONSISTENT:
         idle = idle - J.T @ (inertia @ (J @ away))
@@ -491,13 +493,6 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         "attainable": np.array([select(leaves, 0.0, 1.0, attainable)]),
         **results,
     }
-
-
-def _inward(q: Array, ends: Array) -> Array:
-    """Return the ways of joints from the ends of their ranges to where they have room, (n,)."""
-    lower, upper = ends
-    room = minimum(ROOM, LARGEST_ROOM * (upper - lower))
-    return maximum(lower + room - q, 0.0) - maximum(q - upper + room, 0.0)
 
 
 def _between_ends(q: Array, qd: Array, ends: Array, rate: Any) -> tuple[Array, Array]:
