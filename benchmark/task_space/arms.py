@@ -4,8 +4,9 @@ python -m benchmark.task_space.arms                         every arm, an hour o
 python -m benchmark.task_space.arms --arms ur5,panda --delays 0,5 --friction 0,2
 python -m benchmark.task_space.arms gen3.urdf iiwa14.urdf --write     further arms; write the page
 
-Every arm of example-robot-data with five to eight joints is held, led by 0.3 m and by 0.6 rad, sent
-out of reach and back, led past a singular pose, and pressed against a wall of 1e4 N/m. The model is
+Every arm of example-robot-data with five to eight joints, and those of other packages, `pip install
+--no-deps airo-models pybullet rtb-data synriard`, are held, led by 0.3 m and by 0.6 rad, sent out
+of reach and back, led past a singular pose, and pressed against a wall of 1e4 N/m. The model is
 exact, but for dry friction that it does not know. States come late, and a command acts a period
 after the state that it answers. Joints have no stops, so that a joint which leaves its range shows.
 """
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +39,7 @@ from robot_dynamics.control.task_settings import MOTION
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE, rotation_vector
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.catalogue import example_robots, find_robot
+from robot_dynamics.robot.catalogue import example_robots, urdf_text
 from robot_dynamics.robot.endpoint import FINGERS, default_hand
 from robot_dynamics.spatial import Pose, rodrigues
 from robot_dynamics.trajectory.motions import sample_poses
@@ -54,8 +56,27 @@ FEWEST, MOST = 5, 8
 LEFT_OUT = ("hextilt", "joint_limited", "collision", "gripper")
 """Words in the names of robots that are left out: an arm that flies, and the same arm again."""
 
+TROSSEN = "xacro/trossen_descriptions/urdf/{}.urdf.xacro"
+FURTHER = {
+    **{name: ("airo_models", f"arms/{name}/{name}.urdf") for name in ("ur3e", "ur5e")},
+    "iiwa7": ("pybullet_data", "kuka_iiwa/model.urdf"),
+    "alicia_d": ("synriard", "urdf/Alicia_D_v5_6/Alicia_D_v5_6_gripper_50mm.urdf"),
+    "alicia_m": ("synriard", "urdf/Alicia_M_v1_2/Alicia_M_v1_2_follower.urdf"),
+    **{
+        name: ("rtbdata", TROSSEN.format(name))
+        for name in ("px150", "rx200", "vx300", "wx250s", "vx300s")
+    },
+}
+"""Arms of other packages: module and file."""
+
+UNUSED = ("visual", "collision", "transmission", "gazebo", "mimic", "mujoco")
+"""Elements of a URDF on which no dynamics depends."""
+
 WAY, TURN = 0.3, 0.6
 """Displacements of a target, m and rad."""
+
+UNHURRIED = 1.5
+"""Speed limit of a joint below which an arm is given more time, rad/s."""
 
 STIFFNESS = 1e4
 """Of the wall, N/m."""
@@ -94,7 +115,7 @@ class Found(NamedTuple):
         speed: Largest joint speed over its limit.
         beyond: Largest way of a joint beyond its range, rad or m.
         shakes: Whether joints move to and fro in the end.
-        said: Reason of a stop, or that the target is out of reach.
+        said: Reason of a stop, that the target is out of reach, or which joint friction holds.
     """
 
     way: float
@@ -126,38 +147,53 @@ class Plan:
     targets: dict[str, list[tuple[float, Pose]]]
 
 
-def stiffened(text: str) -> str:
-    """Return a URDF with fixed fingers, and without what no dynamics depends on."""
-    root = etree.fromstring(text.encode(), etree.XMLParser(remove_comments=True))
-    for element in list(root.iter("visual", "collision", "transmission", "gazebo", "mimic")):
+def bare(text: str, *, stiff: bool = False) -> str:
+    """Return a URDF without what no dynamics depends on, and with fixed fingers if wanted."""
+    # One package uses the prefix "drake" without a namespace
+    root = etree.fromstring(text.encode(), etree.XMLParser(remove_comments=True, recover=True))
+    for element in root.iter():
+        for key in [key for key in element.attrib if ":" in key]:
+            del element.attrib[key]
+    for element in list(root.iter(*UNUSED)):
         element.getparent().remove(element)
     for joint in root.iter("joint"):
-        if any(word in joint.get("name").lower() for word in FINGERS):
+        if stiff and any(word in joint.get("name").lower() for word in FINGERS):
             joint.set("type", "fixed")
     return str(etree.tostring(root, encoding="unicode"))
 
 
+def source_of(arm: str) -> str:
+    """Return the file of an arm, or its name for `find_robot`."""
+    if arm not in FURTHER:
+        return arm
+    module, file = FURTHER[arm]
+    found = find_spec(module)
+    if found is None or not found.submodule_search_locations:
+        raise RobotDynamicsError(f"no arm '{arm}': the module {module} is not installed")
+    return str(Path(found.submodule_search_locations[0]) / file)
+
+
 def arms() -> list[str]:
-    """Return the arms of example-robot-data with five to eight joints."""
+    """Return the arms of example-robot-data with five to eight joints, and those of `FURTHER`."""
     found: dict[Path, str] = {}
     for name, path in sorted(example_robots().items()):
         try:
             with quiet():
-                robot = read_urdf(stiffened(path.read_text(encoding="utf-8")))
+                robot = read_urdf(bare(path.read_text(encoding="utf-8"), stiff=True))
                 default_hand(robot)
         except (RobotDynamicsError, etree.XMLSyntaxError):
             continue
         if FEWEST <= robot.dof <= MOST and not any(word in name for word in LEFT_OUT):
             found.setdefault(path.resolve(), name)
-    return list(found.values())
+    return [*found.values(), *(name for name, (module, _) in FURTHER.items() if find_spec(module))]
 
 
 @cache
 def plan_of(arm: str) -> Plan:
     """Find start and targets of an arm."""
-    text = Path(find_robot(arm)).read_text(encoding="utf-8")
     with quiet():
-        whole, urdf = read_urdf(text), stiffened(text)
+        text = urdf_text(source_of(arm))
+        urdf, whole = bare(text, stiff=True), read_urdf(bare(text))
         robot = read_urdf(urdf)
     dynamics, hand = Dynamics(robot), default_hand(whole)
     model = Model(dynamics, gains_for(dynamics))
@@ -173,10 +209,11 @@ def plan_of(arm: str) -> Plan:
     way = _reachable(dynamics, hand, selection, q, np.r_[WAY, 0.0])
     turn = _reachable(dynamics, hand, selection, q, np.r_[0.0, TURN])
     toward = _reachable(dynamics, hand, selection, q, np.r_[0.1, 0.0])
+    longer = max(1.0, UNHURRIED / float(velocity_limits(robot).min()))
     targets = {
         "hold": [(1.5, start)],
-        "way": [(0.3, start), (4.0, way)],
-        "turn": [(0.3, start), (4.0, turn)],
+        "way": [(0.3, start), (4.0 * longer, way)],
+        "turn": [(0.3, start), (4.0 * longer, turn)],
         "reach": [(0.3, start), (5.0, far), (7.0, start)],
         "singular": [(0.3, _pose(dynamics, beside, hand)), (7.0, _pose(dynamics, across, hand))],
         "wall": [(0.3, start), (3.0, toward)],
@@ -369,6 +406,8 @@ def found_in(case: Case) -> Found:
         ends = np.array(forces[-500:])
         way = float(np.ptp(ends) / max(ends.mean(), 1e-9))
     shakes = any(_turns(joint) for joint in np.array(last[-1000:]).T)
+    if case.friction and not said:
+        said = task.weakness(task.settings, model.fastest, case.friction)
     speed = float((speeds / velocity_limits(robot)).max())
     return Found(way, float(np.linalg.norm(turned)), speed, max(beyond, 0.0), shakes, said)
 
