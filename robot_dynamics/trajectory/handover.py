@@ -18,7 +18,8 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.follower import Follower
 from robot_dynamics.trajectory.motion_limits import Effort, check_finite, plan_within_limits
-from robot_dynamics.trajectory.trajectory import Trajectory
+from robot_dynamics.trajectory.replacement import equivalent_angles
+from robot_dynamics.trajectory.trajectory import MOMENT_S, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 MAX_STEP_BACK_S = 0.1
@@ -105,6 +106,9 @@ def plan_motion(
     trajectory, fitting, remark = found
     check_finite(trajectory, rules.effort)
     settled = max(start, begin) + follower.blend
+    if follower.continuous is not None and start + waypoints.times[0] > begin + MOMENT_S:
+        shifted = equivalent_angles(fitting, trajectory, follower.continuous)
+        remark = "; ".join(filter(None, (remark, shifted)))
     return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
 
 

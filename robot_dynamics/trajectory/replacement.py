@@ -120,6 +120,32 @@ def replaced(
     return Trajectory(names, breaks, np.where(takes_over, ours, old))
 
 
+def equivalent_angles(waypoints: Waypoints, trajectory: Trajectory, continuous: Array) -> str:
+    """Name the joints whose waypoints a planned motion took as another equivalent angle.
+
+    Args:
+        waypoints: Motion that was asked for.
+        trajectory: Planned motion of all joints.
+        continuous: Which joints of `trajectory` are continuous, shape (n,).
+
+    Returns:
+        One line, empty if no joint is shifted.
+    """
+    end = dict(zip(trajectory.joint_names, trajectory.sample(trajectory.end).q, strict=True))
+    turning = dict(zip(trajectory.joint_names, continuous, strict=True))
+    shifted = [
+        f"joint '{name}': {q:.4g} rad is taken as {q + FULL_TURN * turns + 0.0:.4g} rad"
+        for name, q in zip(waypoints.joint_names, waypoints.positions[-1], strict=True)
+        if (turns := np.round((end[name] - q) / FULL_TURN)) and turning[name]
+    ]
+    if not shifted:
+        return ""
+    return (
+        f"{', '.join(shifted)}, because the first point is taken as the nearest equivalent angle; "
+        "to turn further, begin less than half a turn from the joint"
+    )
+
+
 def remaining(current: Trajectory, t: float) -> Trajectory:
     """Return the rest of a motion from time t, before its end; its time zero is now."""
     breaks = _union([0.0], current.breaks - t)

@@ -12,8 +12,10 @@ from rcl_interfaces.msg import SetParametersResult
 
 from arm_system import BANDWIDTH, PATIENT
 from robot_dynamics.cli import main
+from robot_dynamics.cli.verbs.ros import goal_of, relative_goal
 from robot_dynamics.control import Status
 from robot_dynamics.nodes.composition import composed
+from robot_dynamics.trajectory import Follower
 from ros_system import wait_for
 
 
@@ -57,6 +59,19 @@ def test_a_relative_goal_starts_where_the_joints_are(nodes, ros):
         "accepted by feedforward_node: joint_2, 1 s",
     )
     wait_for(lambda: np.allclose(nodes.simulator.plant.q, before + [0, 0.1], atol=2e-2), "the goal")
+
+
+@pytest.mark.parametrize("change", [0.1, -3.0, 20.0])
+def test_a_relative_goal_goes_beyond_a_turn_and_rests_at_its_end(change):
+    spin = Follower(("spin",), [3.0], continuous=[True])
+    goal = relative_goal(goal_of(f"spin={change}", 5.0), np.array([3.0]))
+    motion = spin.accept(goal, 0.0)
+    assert goal.duration == 5.0
+    assert motion.sample(motion.end).q[0] == pytest.approx(3.0 + change)
+    assert abs(motion.sample(motion.end).qd[0]) < 1e-9
+    # The polynomial of least jerk is 1.875 times as fast as its mean; samples of it come close
+    speed = np.abs(motion.sample(np.linspace(0.0, 5.0, 200)).qd).max()
+    assert speed == pytest.approx(1.875 * abs(change) / 5.0, rel=0.05)
 
 
 def test_echo_prints_efforts_by_joint(nodes, ros):

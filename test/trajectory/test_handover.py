@@ -7,7 +7,13 @@ import pytest
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.trajectory import Follower, Waypoints
-from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion, Rules
+from robot_dynamics.trajectory.handover import (
+    Handover,
+    MotionClock,
+    PlannedMotion,
+    Rules,
+    plan_motion,
+)
 
 NAMES = ("a", "b")
 SECOND = 10**9
@@ -135,6 +141,41 @@ def test_a_motion_is_planned_again_if_what_it_joins_was_stopped_meanwhile(follow
 def test_nothing_is_planned_for_a_node_that_ends(follower):
     with pytest.raises(TrajectoryError, match="shutting down"):
         plan_with(follower, None, going=lambda: False)
+
+
+def spun(times, positions, *, at=0.2):
+    """Plan a motion of a continuous and a revolute joint, both at rest."""
+    arm = Follower(("spin", "hinge"), [at, at], continuous=[True, False])
+    waypoints = Waypoints(arm.joint_names, times, positions)
+    rules = Rules("ignore", None, lambda state: np.zeros_like(state.q))
+    motion = plan_motion(arm, waypoints, 1.0, 0.0, rules)
+    return motion, motion.trajectory.sample(motion.trajectory.end).q
+
+
+def test_a_goal_beyond_a_turn_is_taken_as_the_nearest_equivalent_angle_and_says_so():
+    motion, end = spun([5.0], [[4 * np.pi, 4 * np.pi]])
+    np.testing.assert_allclose(end, [0.0, 4 * np.pi], atol=1e-9)
+    assert motion.remark == (
+        "joint 'spin': 12.57 rad is taken as 0 rad, because the first point is taken as the "
+        "nearest equivalent angle; to turn further, begin less than half a turn from the joint"
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "positions"),
+    [([1.0, 5.0], [[1.0, 0.0], [20.0, 0.0]]), ([0.0, 5.0], [[0.2, 0.2], [-20.0, 0.0]])],
+    ids=["less than half a turn away", "at the joint"],
+)
+def test_a_path_that_begins_near_the_joint_keeps_its_turns(times, positions):
+    motion, end = spun(times, positions)
+    np.testing.assert_allclose(end, positions[-1], atol=1e-9)
+    assert motion.remark == ""
+
+
+def test_a_path_from_where_a_driver_counts_other_turns_goes_as_far_without_a_remark():
+    motion, end = spun([0.0, 5.0], [[0.2, 0.2], [20.2, 0.2]], at=0.2 + 2 * np.pi)
+    assert end[0] == pytest.approx(20.2 + 2 * np.pi)
+    assert motion.remark == ""
 
 
 def test_a_clock_goes_on_as_the_other_does_and_back():

@@ -17,7 +17,6 @@ ROS_DOMAIN_ID and --namespace select the nodes.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +30,10 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from
-from robot_dynamics.trajectory import Waypoints
+from robot_dynamics.foundation.units import FULL_TURN
+from robot_dynamics.trajectory import Waypoints, interpolate, polynomial_345
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.ros.terminal import Terminal
@@ -43,10 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", default="", help="of the robot (default: none)")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     move = actions.add_parser("move", help="send a goal to feedforward_node")
-    move.add_argument("goal", help="joint=position,... in rad or m")
+    move.add_argument(
+        "goal", help="joint=position,... in rad or m; continuous joints turn the shorter way"
+    )
     move.add_argument("--time", type=positive, default=2.0, help="to get there, s (default: 2)")
     move.add_argument(
-        "--relative", action="store_true", help="positions are changes of the measured ones"
+        "--relative",
+        action="store_true",
+        help="positions are changes of the measured ones, also beyond a turn",
     )
     echo = actions.add_parser("echo", help="print messages of a topic")
     echo.add_argument("topic")
@@ -96,8 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     with terminal(arguments.namespace) as ros:
         if goal is not None:
             if arguments.relative:
-                start = ros.positions(goal.joint_names)
-                goal = replace(goal, positions=goal.positions + start)
+                goal = relative_goal(goal, ros.positions(goal.joint_names))
             print(ros.move(goal))
         else:
             _do(ros, arguments)
@@ -150,6 +154,17 @@ def _do(ros: Terminal, arguments: argparse.Namespace) -> None:
     else:
         data = None if arguments.data is None else arguments.data == "true"
         print(ros.call(arguments.service, data))
+
+
+def relative_goal(change: Waypoints, start: Array) -> Waypoints:
+    """Return the goal of a change of positions from `start`, shape (n,), rad or m.
+
+    Points less than half a turn apart, of the motion of least jerk, go beyond a turn.
+    """
+    count = max(1, int(np.ceil(np.abs(change.positions).max() / (0.25 * FULL_TURN))))
+    way = interpolate(polynomial_345(change.joint_names, 0 * start, change.positions[0], 1.0))
+    s = np.linspace(0.0, 1.0, count + 1)[1:]
+    return Waypoints(change.joint_names, change.duration * s, start + way.sample(s).q)
 
 
 def goal_of(text: str, seconds: float) -> Waypoints:

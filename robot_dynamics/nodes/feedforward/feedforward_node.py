@@ -15,7 +15,7 @@ import numpy as np
 import scipy.interpolate  # takes 0.5 s; imported before the first motion
 import scipy.spatial.transform  # noqa: F401
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -93,7 +93,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._effort = self.create_loop_publisher(
             Float64MultiArray, "feedforward_effort", OUTPUT_QOS
         )
-        self._answers = self.create_publisher(KeyValue, ANSWER_TOPIC, TRAJECTORY_QOS)
+        self._answers = self.create_publisher(DiagnosticStatus, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
         self._order_label = order_label([robot.joint_names[i] for i in self._order])
         self._drives = DriveGains(self, lambda: None) if self.parameters.by_drives else None
@@ -337,24 +337,25 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self.goals.end(Verdict.INVALID_GOAL, "stopped by a trajectory without points")
             self.stop()
             self.get_logger().info("stopping: received a trajectory without points")
-            self._answer("")
+            self._answer(DiagnosticStatus.OK)
             return
         try:
-            waypoints = self._follow(msg, "a trajectory on the topic joint_trajectory").waypoints
+            motion = self._follow(msg, "a trajectory on the topic joint_trajectory")
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_trajectory", f"refused: {error}")
-            self._answer(one_line(error))
+            self._answer(DiagnosticStatus.ERROR, one_line(error))
             return
-        self._answer("")
+        waypoints = motion.waypoints
+        self._answer(DiagnosticStatus.OK, motion.remark)
         self.get_logger().info(
             f"following a trajectory of {len(waypoints.times)} points, "
             f"{waypoints.duration:.3f} s, of {', '.join(waypoints.joint_names)}",
             throttle_duration_sec=1.0,
         )
 
-    def _answer(self, refusal: str) -> None:
+    def _answer(self, level: bytes, message: str = "") -> None:
         """Answer a trajectory of the topic; never throttled, as a client may wait for it."""
-        self._answers.publish(KeyValue(key=self.get_name(), value=refusal))
+        self._answers.publish(DiagnosticStatus(level=level, name=self.get_name(), message=message))
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """Follow the trajectory of a goal.

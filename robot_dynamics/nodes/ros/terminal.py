@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from builtin_interfaces.msg import Duration, Time
-from diagnostic_msgs.msg import KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import (
     GetParameters,
@@ -114,18 +114,19 @@ class Terminal:
         Raises:
             RobotDynamicsError: If a node refuses it, with the reason, or does not answer.
         """
-        answers: list[KeyValue] = []
+        answers: list[DiagnosticStatus] = []
         answer = self.node.create_subscription(
-            KeyValue, ANSWER_TOPIC, answers.append, TRAJECTORY_QOS
+            DiagnosticStatus, ANSWER_TOPIC, answers.append, TRAJECTORY_QOS
         )
         for _ in range(ATTEMPTS):
             self.publish("joint_trajectory", trajectory_msg(waypoints))
             self._spin(PATIENCE_S / ATTEMPTS, lambda: answers)
-            if answers and answers[0].value:
-                raise RobotDynamicsError(f"refused by {answers[0].key}: {answers[0].value}")
+            if answers and answers[0].level != DiagnosticStatus.OK:
+                raise RobotDynamicsError(f"refused by {answers[0].name}: {answers[0].message}")
             if answers:
                 joints = ", ".join(waypoints.joint_names)
-                return f"accepted by {answers[0].key}: {joints}, {waypoints.duration:g} s"
+                accepted = f"accepted by {answers[0].name}: {joints}, {waypoints.duration:g} s"
+                return "; ".join(filter(None, (accepted, answers[0].message)))
             if not publishers_of(self.node, [answer.topic_name]):
                 topic = self.node.resolve_topic_name("joint_trajectory")
                 names = ", ".join(subscribers_of(self.node, topic)) or "a node"
