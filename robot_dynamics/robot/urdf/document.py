@@ -269,11 +269,14 @@ ATTRIBUTES: Mapping[str, Mapping[str, Attribute]] = {
     "limit": dict.fromkeys((*LIMITS, "lower", "upper"), NUMBER),
     "dynamics": {"damping": NUMBER, "friction": NUMBER},
     "mimic": {"joint": NAME, "multiplier": NUMBER, "offset": NUMBER},
+    "safety_controller": dict.fromkeys(
+        ("k_velocity", "k_position", "soft_lower_limit", "soft_upper_limit"), NUMBER
+    ),
 }
 """Attributes of every element that the robot depends on; some have no effect."""
 
 OF_ALL_JOINTS = {"origin": False, "parent": True, "child": True}
-OF_MOVING_JOINTS = {"axis": False, "limit": False, "dynamics": False, "mimic": False}
+OF_MOVING_JOINTS = dict.fromkeys(("axis", "limit", "dynamics", "mimic", "safety_controller"), False)
 
 CHILDREN: Mapping[str, Mapping[str, bool]] = {
     "robot": {"link": True, "joint": False, "gravity": False},
@@ -289,7 +292,7 @@ ELSEWHERE: Mapping[str, frozenset[str]] = {
     ),
     "link": frozenset({"visual", "collision", "contact", "self_collision_checking"}),
     # A fixed joint may have leftovers of a moving joint
-    "joint": frozenset({"safety_controller", "calibration", *OF_MOVING_JOINTS}),
+    "joint": frozenset({"calibration", *OF_MOVING_JOINTS}),
 }
 """Elements for other programs, skipped without a warning."""
 

@@ -12,6 +12,7 @@ Conventions where the format is ambiguous:
   limit, with a warning. Position limits of a continuous joint are ignored.
 - A limit that is the largest float is unknown too, without a warning.
 - <gravity xyz> is read, an element of this package; without it gravity is the standard one.
+- Soft limits of <safety_controller> narrow the position limits.
 - A right angle printed with eleven decimals or more is exact: see `rotation_from_rpy`.
 - A joint that mimics a mimic joint follows the leader of both.
 """
@@ -78,6 +79,8 @@ def read_urdf(
     check_tree(document)
     link_elements = elements_by_name(document, "link")
     joint_elements = elements_by_name(document, "joint")
+    jerky = [element for element in joint_elements.values() if _number(_limit(element), "jerk")]
+    document.warn_of(jerky, "has a limit of jerk, which is not used")
     links = {name: _link(document, element) for name, element in link_elements.items()}
     joints = {name: _joint(document, element) for name, element in joint_elements.items()}
     for name, joint in joints.items():
@@ -159,11 +162,15 @@ def _joint(document: Document, element: Element) -> Joint:
         child=element.find("child").get("link"),
         origin=origin,
         axis=direction / np.linalg.norm(direction),
-        limits=_limits(document, kind, child_of(element, "limit")),
+        limits=_soft(document, _limits(document, kind, _limit(element)), kind, element),
         damping=_number(dynamics, "damping"),
         friction=_number(dynamics, "friction"),
         mimic=None if mimic is None else _mimic(mimic),
     )
+
+
+def _limit(joint: Element) -> Element | None:
+    return child_of(joint, "limit")
 
 
 def _mimic(mimic: Element) -> Mimic:
@@ -191,6 +198,22 @@ def _limits(document: Document, kind: JointType, limit: Element | None) -> Joint
             if name not in zero
         }
     )
+
+
+def _soft(
+    document: Document, limits: JointLimits, kind: JointType, element: Element
+) -> JointLimits:
+    """Narrow position limits to the soft limits of a joint, if it has some."""
+    safety = child_of(element, "safety_controller")
+    names = ("soft_lower_limit", "soft_upper_limit")
+    if kind is JointType.CONTINUOUS or not any(_number(safety, name) for name in names):
+        return limits
+    lower = max(limits.lower, _number(safety, names[0], -np.inf))
+    upper = min(limits.upper, _number(safety, names[1], np.inf))
+    if lower < upper:
+        return replace(limits, lower=lower, upper=upper)
+    document.warn(safety, "soft limits leave no range within the position limits; not used")
+    return limits
 
 
 def _with_independent_leaders(joints: Mapping[str, Joint]) -> Iterator[Joint]:

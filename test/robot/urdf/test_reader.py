@@ -294,6 +294,43 @@ def test_limits_of_acceleration_are_the_lesser_of_both_ways():
         assert read_urdf(arm(limit.format(given_limits))).limits.acceleration == expected
 
 
+@pytest.mark.parametrize(
+    ("soft", "expected"),
+    [
+        ('soft_lower_limit="-0.8" soft_upper_limit="0.9" k_position="20"', (-0.8, 0.9)),
+        ('soft_lower_limit="-2" soft_upper_limit="0"', (-1.0, 0.0)),
+        ('soft_upper_limit="0.5"', (-1.0, 0.5)),
+        ('soft_lower_limit="0" soft_upper_limit="0"', (-1.0, 1.0)),  # what absent ones are
+        ("", (-1.0, 1.0)),
+    ],
+)
+def test_soft_limits_narrow_the_position_limits(soft, expected, warnings):
+    limits = read_urdf(arm(f'{LIMIT}<safety_controller k_velocity="1" {soft}/>')).limits
+    assert (limits.lower[0], limits.upper[0]) == expected
+    assert warnings() == []
+
+
+def test_soft_limits_without_a_range_are_named_and_not_used(warnings):
+    soft = '<safety_controller soft_lower_limit="2" soft_upper_limit="3" k_velocity="1"/>'
+    assert read_urdf(arm(LIMIT + soft)).limits.upper == 1.0
+    assert warnings() == [
+        "<robot_description>:4: joint 'elbow': soft limits leave no range within the position "
+        "limits; not used"
+    ]
+
+
+def test_soft_limits_of_a_joint_that_turns_without_end_are_not_used():
+    soft = '<safety_controller soft_lower_limit="-1" soft_upper_limit="1" k_velocity="1"/>'
+    assert read_urdf(arm(LIMIT + soft, kind="continuous")).limits.upper == np.inf
+
+
+def test_limits_of_jerk_are_named_because_nothing_uses_them(warnings):
+    read_urdf(arm('<limit lower="-1" upper="1" velocity="1" effort="1" jerk="9"/>'))
+    assert warnings() == [
+        "<robot_description>:4: joint 'elbow': has a limit of jerk, which is not used"
+    ]
+
+
 def test_definitions_of_xacro_that_nothing_uses_are_no_obstacle(warnings):
     name = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
     unused = (
