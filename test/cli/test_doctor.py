@@ -72,7 +72,8 @@ def test_without_rclpy_one_line_says_how_to_get_it():
 @pytest.mark.parametrize(
     ("name", "variable", "value"),
     [
-        ("domain", "ROS_DOMAIN_ID", "seven"),
+        ("domain", "ROS_DOMAIN_ID", "233"),
+        ("logs", "ROS_LOG_DIR", "/proc/robot_dynamics"),
         pytest.param("discovery", "ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF", marks=THOROUGH),
         pytest.param("cache", "ROBOT_DYNAMICS_CACHE", "/proc/robot_dynamics", marks=THOROUGH),
     ],

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation
+
+from robot_dynamics.errors import ArgumentError
 
 REACH = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 """Variable of the range of discovery."""
@@ -29,6 +32,16 @@ TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
 
 UDP = "UDPv4"
 """Value of TRANSPORTS without shared memory."""
+
+LARGEST_DOMAIN, HIGHEST_DOMAIN = 232, 101
+"""Largest ROS domain of the middleware; highest whose ports are below Linux's ephemeral ports."""
+
+DOMAIN_REMEDY = f"set it to a number from 0 to {HIGHEST_DOMAIN}, alike in all shells"
+
+LOG_REMEDY = (
+    "set ROS_LOG_DIR, or HOME, to a writable folder, or start with --ros-args "
+    "--disable-external-lib-logs"
+)
 
 LOCALHOST_PROFILE = Path(__file__).with_name("localhost.xml")
 """Profile of participants on this machine, without shared memory."""
@@ -71,7 +84,39 @@ def uses_fast_dds() -> bool:
 
 
 def init_rclpy(**options: Any) -> None:
-    """Call `rclpy.init`, with the variables of `without_shared_memory` in this process."""
+    """Call `rclpy.init`, with the variables of `without_shared_memory` in this process.
+
+    Raises:
+        ArgumentError: If the environment or the ROS arguments are wrong.
+    """
+    domain = os.environ.get("ROS_DOMAIN_ID", "")
+    if options.get("domain_id") is None and not is_domain(domain):
+        raise ArgumentError(f"ROS_DOMAIN_ID is '{domain}'; {DOMAIN_REMEDY}")
     if uses_fast_dds():
         os.environ.update(without_shared_memory(os.environ))
-    rclpy.init(**options)
+    try:
+        rclpy.init(**options)
+    except rclpy_implementation.RCLError as error:
+        raise ArgumentError(reason_of(error)) from None
+
+
+def is_domain(text: str) -> bool:
+    """Return whether a value of ROS_DOMAIN_ID is a domain; an empty one is domain 0."""
+    return not text or (text.isdigit() and int(text) <= LARGEST_DOMAIN)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason of an error of rcl on one line, with its remedy."""
+    reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
+    logging = "initialize logging" in reason
+    return f"{reason}; {LOG_REMEDY if logging else 'correct --ros-args or the parameter file'}"
+
+
+def log_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the folder of logs as rcl chooses it; None where no variable names one."""
+    if chosen := environment.get("ROS_LOG_DIR"):
+        return Path(chosen)
+    if home := environment.get("ROS_HOME"):
+        return Path(home, "log")
+    home = environment.get("HOME")
+    return Path(home, ".ros", "log") if home else None

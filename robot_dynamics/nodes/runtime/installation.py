@@ -17,19 +17,21 @@ from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Empty
 
 from robot_dynamics.nodes.ros.transport import (
+    DOMAIN_REMEDY,
+    HIGHEST_DOMAIN,
+    LOG_REMEDY,
     TRANSPORTS,
     UDP,
     chosen_transport,
     init_rclpy,
+    is_domain,
+    log_folder,
     uses_fast_dds,
 )
 from robot_dynamics.nodes.ros.transport import reach as reach_of
-from robot_dynamics.nodes.runtime.machine import Finding
+from robot_dynamics.nodes.runtime.machine import Finding, why_not_writable
 
 DISTRIBUTIONS = ("humble", "jazzy", "kilted", "rolling")
-
-HIGHEST_DOMAIN = 101
-"""Highest ROS domain whose ports are below the ephemeral ports of Linux."""
 
 MULTICAST = 0x1000
 """Flag of a network interface, of linux/if.h."""
@@ -53,6 +55,7 @@ def ros_findings() -> list[Finding]:
         _distribution(),
         Finding("middleware", rclpy.get_rmw_implementation_identifier()),
         _domain(),
+        _logs(),
         _discovery(),
         _transport(),
         _echo(),
@@ -74,10 +77,18 @@ def _distribution() -> Finding:
 
 def _domain() -> Finding:
     given = os.environ.get("ROS_DOMAIN_ID", "0") or "0"
-    remedy = f"set ROS_DOMAIN_ID to a number from 0 to {HIGHEST_DOMAIN}, alike in all shells"
-    if not given.isdigit():
-        return Finding("domain", f"'{given}' is not a number", remedy, missing=True)
-    return Finding("domain", given, remedy if int(given) > HIGHEST_DOMAIN else "")
+    if not is_domain(given):
+        return Finding("domain", f"ROS_DOMAIN_ID is '{given}'", DOMAIN_REMEDY, missing=True)
+    return Finding("domain", given, DOMAIN_REMEDY if int(given) > HIGHEST_DOMAIN else "")
+
+
+def _logs() -> Finding:
+    folder = log_folder(os.environ)
+    if folder is None:
+        return Finding("logs", "HOME is not set", LOG_REMEDY, missing=True)
+    if reason := why_not_writable(folder):
+        return Finding("logs", f"{folder}: {reason}", LOG_REMEDY, missing=True)
+    return Finding("logs", f"{folder}, writable")
 
 
 def _discovery() -> Finding:

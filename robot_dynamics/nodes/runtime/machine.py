@@ -38,15 +38,22 @@ def cache_findings() -> list[Finding]:
     if place is None:
         remedy = "set ROBOT_DYNAMICS_CACHE to a folder, or every start compiles again"
         return [Finding("cache", "none", remedy)]
+    if reason := why_not_writable(place):
+        remedy = "make it writable, or set ROBOT_DYNAMICS_CACHE to another folder"
+        return [Finding("cache", f"{place}: {reason}", remedy, missing=True)]
+    return [Finding("cache", f"{place}, writable")]
+
+
+def why_not_writable(folder: Path) -> str:
+    """Create a folder, and return the reason why no file can be written there; else empty."""
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        probe = place / f".doctor-{os.getpid()}"
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".doctor-{os.getpid()}"
         probe.touch()
         probe.unlink()
     except OSError as error:
-        remedy = "make it writable, or set ROBOT_DYNAMICS_CACHE to another folder"
-        return [Finding("cache", f"{place}: {error.strerror}", remedy, missing=True)]
-    return [Finding("cache", f"{place}, writable")]
+        return str(error.strerror)
+    return ""
 
 
 def waiting_times(pids: Iterable[int]) -> dict[int, float]:

@@ -22,7 +22,7 @@ from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.flag import Flag
-from robot_dynamics.nodes.ros.transport import init_rclpy
+from robot_dynamics.nodes.ros.transport import init_rclpy, reason_of
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.runtime.timers import SlowExecutor
@@ -230,8 +230,8 @@ def run(*kinds: Callable[[], RobotNode[Any]]) -> int:
         signal.signal(number, lambda *_: ended.set())
     try:
         init_rclpy(signal_handler_options=SignalHandlerOptions.NO)
-    except rclpy_implementation.RCLError as error:
-        return _refuse_ros(name, error)
+    except RobotDynamicsError as error:
+        return _refuse_ros(name, str(error))
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]
@@ -264,7 +264,7 @@ def own_arguments(name: str) -> list[str]:
     except rclpy_implementation.UnknownROSArgsError as error:
         sys.exit(_refuse(name, literal_eval(str(error))))
     except rclpy_implementation.RCLError as error:
-        sys.exit(_refuse_ros(name, error))
+        sys.exit(_refuse_ros(name, reason_of(error)))
 
 
 def usage(kind: type[RobotNode[Any]]) -> str:
@@ -288,10 +288,9 @@ def _refuse(name: str, unknown: Sequence[str]) -> int:
     return 2
 
 
-def _refuse_ros(name: str, error: Exception) -> int:
-    """Print the fault behind --ros-args; return the exit status."""
-    reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
-    print(f"{name}: {reason}; correct --ros-args or the parameter file", file=sys.stderr)
+def _refuse_ros(name: str, reason: str) -> int:
+    """Print why rcl does not start; return the exit status."""
+    print(f"{name}: {reason}", file=sys.stderr)
     return 1
 
 

@@ -15,6 +15,7 @@ from robot_dynamics.nodes.ros.transport import (
     REACH,
     TRANSPORTS,
     chosen_transport,
+    log_folder,
     uses_fast_dds,
     without_shared_memory,
 )
@@ -87,3 +88,47 @@ def test_a_participant_listens_to_shared_memory_only_where_the_user_asks(domain,
     names = threads(domain, **given)
     assert any(name.startswith("dds.udp") for name in names)
     assert any(name.startswith("dds.shm") for name in names) == shared
+
+
+LOGS = (
+    "; set ROS_LOG_DIR, or HOME, to a writable folder, or start with --ros-args "
+    "--disable-external-lib-logs"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"ROS_DOMAIN_ID": "abc"}, "ROS_DOMAIN_ID is 'abc'; set it to a number from 0 to 101"),
+        ({"ROS_DOMAIN_ID": "233"}, "ROS_DOMAIN_ID is '233'; set it to a number from 0 to 101"),
+        ({"ROS_LOG_DIR": "/proc/none"}, f"Failed to create log directory '/proc/none': 2{LOGS}"),
+        ({"HOME": ""}, f"Failed to get logging directory{LOGS}"),
+    ],
+)
+def test_an_environment_in_which_no_node_can_start_is_named_with_its_remedy(given, reason):
+    code = (
+        "from robot_dynamics.errors import ArgumentError\n"
+        "from robot_dynamics.nodes.ros.transport import init_rclpy\n"
+        "try:\n    init_rclpy()\nexcept ArgumentError as error:\n    print(error)"
+    )
+    kept = {k: v for k, v in os.environ.items() if k not in ("HOME", "ROS_LOG_DIR", "ROS_HOME")}
+    environment = {"HOME": "/tmp", **kept, **given}
+    if not environment["HOME"]:
+        del environment["HOME"]
+    process = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert reason in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.ros/log"),
+        ({"HOME": "/home/me", "ROS_HOME": "/opt/ros"}, "/opt/ros/log"),
+        ({"HOME": "/home/me", "ROS_HOME": "/opt/ros", "ROS_LOG_DIR": "/var/log"}, "/var/log"),
+        ({"HOME": ""}, None),
+    ],
+)
+def test_the_folder_of_logs_is_that_of_rcl(environment, folder):
+    assert log_folder(environment) == (folder and Path(folder))
