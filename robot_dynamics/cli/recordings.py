@@ -96,7 +96,9 @@ def read_motion_file(path: Path, robot: Robot) -> Waypoints:
         from robot_dynamics.recordings import bag_trajectories  # noqa: PLC0415  # needs rosbags
 
         return bag_trajectories.recorded_waypoints(path, robot.joint_names)
-    return read_trajectory(path, robot.joint_names, followers=robot.followers)
+    return read_trajectory(
+        path, robot.joint_names, followers=robot.followers, speeds=robot.limits.velocity
+    )
 
 
 def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | None:

@@ -163,7 +163,9 @@ def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPat
 
 
 def _from_file(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
-    waypoints = read_trajectory(parameters.file, robot.joint_names, followers=robot.followers)
+    waypoints = read_trajectory(
+        parameters.file, robot.joint_names, followers=robot.followers, speeds=robot.limits.velocity
+    )
     if not parameters.smooth:
         waypoints = waypoints.without_overshoot()
     return FollowedPath(waypoints.arriving_at_rest())

@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import TrajectoryError, shown
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml, write_whole
 from robot_dynamics.robot.kinematic_tree import Mimic
@@ -29,6 +30,7 @@ def read_trajectory(
     known: Sequence[str] | None = None,
     *,
     followers: Mapping[str, Mimic] | None = None,
+    speeds: Array | None = None,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
     """Read waypoints from a .yaml or .csv file.
@@ -37,6 +39,7 @@ def read_trajectory(
         path: The file; its suffix selects the format.
         known: Names of all joints of the robot; by default the names in the file.
         followers: Couplings of joints that mimic others, as of `Robot.followers`.
+        speeds: Speed limits of `known`, shape (n,), rad/s or m/s.
         allow_end_velocity: Accept a motion that does not end at rest.
 
     Raises:
@@ -61,6 +64,7 @@ def read_trajectory(
             points,
             names if known is None else known,
             followers=followers,
+            speeds=speeds,
             allow_end_velocity=allow_end_velocity,
         )
     except TrajectoryError as error:

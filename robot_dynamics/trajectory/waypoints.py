@@ -28,8 +28,9 @@ FOLLOWS = 2e-3
 LEAST_STEP_S = 1e-15
 """Least time between two points, s; below, slopes overflow."""
 
-END_VELOCITY_TOLERANCE = 1e-3
-"""Speed up to which a motion counts as ending at rest, rad/s or m/s: planners print round-off."""
+END_VELOCITY_SHARE, LEAST_END_VELOCITY = 1e-3, 1e-4
+"""Speed up to which a motion counts as ending at rest, as planners print round-off: a share of the
+speed limit, and its least value, rad/s or m/s; without a limit, the share of 1 rad/s or m/s."""
 
 
 class Point(NamedTuple):
@@ -176,6 +177,7 @@ def read_points(
     known: Sequence[str],
     *,
     followers: Mapping[str, Mimic] | None = None,
+    speeds: Sequence[float] | Array | None = None,
     allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
@@ -192,6 +194,7 @@ def read_points(
         known: Names of all joints of the robot.
         followers: Couplings of joints that mimic others, by name. They may be named, too, with
             positions that fit those of their leaders.
+        speeds: Speed limits of `known`, shape (n,), rad/s or m/s; infinite where unknown.
         allow_partial: Accept a motion of some of the joints.
         allow_end_velocity: Accept a motion that does not end at rest.
 
@@ -221,7 +224,9 @@ def read_points(
     for k, point in enumerate(points):
         _check_lengths(k, point, n)
     if not allow_end_velocity:
-        points = [*points[:-1], _at_rest(names, len(points) - 1, points[-1])]
+        limit = dict(zip(known, [np.inf] * len(known) if speeds is None else speeds, strict=True))
+        slow = [_end_velocity(limit[name]) for name in names]
+        points = [*points[:-1], _at_rest(names, len(points) - 1, points[-1], slow)]
     times = np.array([point.time for point in points], dtype=np.float64)
     _check_times(times)
     return Waypoints(
@@ -327,15 +332,21 @@ def _check_times(times: Array) -> None:
             )
 
 
-def _at_rest(names: Sequence[str], last: int, point: Point) -> Point:
-    """Return the last point without velocity; refuse one that moves."""
-    for name, velocity in zip(names, point.velocities, strict=False):  # there may be none
-        if abs(velocity) > END_VELOCITY_TOLERANCE:
+def _end_velocity(limit: float) -> float:
+    """Return the speed up to which a joint counts as at rest, by its speed limit."""
+    return max(END_VELOCITY_SHARE * (limit if np.isfinite(limit) else 1.0), LEAST_END_VELOCITY)
+
+
+def _at_rest(names: Sequence[str], last: int, point: Point, slow: Sequence[float]) -> Point:
+    """Return the last point without velocity; refuse one that moves faster than `slow`."""
+    pairs = list(zip(point.velocities, slow, strict=False))  # there may be none
+    for name, (velocity, tolerance) in zip(names, pairs, strict=False):
+        if abs(velocity) > tolerance:
             raise TrajectoryError(
                 f"trajectory point {last}: joint '{name}' still moves at {velocity:g} at the end; "
                 "end at rest, or set allow_nonzero_velocity_at_trajectory_end"
             )
-    rest = [0.0 if abs(v) <= END_VELOCITY_TOLERANCE else v for v in point.velocities]
+    rest = [0.0 if abs(v) <= tolerance else v for v, tolerance in pairs]
     return point._replace(velocities=rest)  # what is no number is refused later
 
 

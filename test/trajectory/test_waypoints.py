@@ -186,10 +186,22 @@ def test_a_joint_that_follows_another_is_refused_elsewhere_and_alone(names, row,
     assert str(refusal.value) == message
 
 
-@given(st.floats(-1e-3, 1e-3))
-def test_a_motion_that_ends_with_the_round_off_of_a_planner_ends_at_rest(left):
-    given_points = points(0.0, 1.0, velocities=[0.0, left, 0.0])
-    assert not read_points(ROBOT, given_points, ROBOT).velocities[-1].any()
+@pytest.mark.parametrize("limit", [None, 1e-3, 0.2, 3.0, np.inf])
+def test_a_motion_that_ends_with_the_round_off_of_a_planner_ends_at_rest(limit):
+    speeds = None if limit is None else [3.0, limit, 3.0]
+    slow = {1e-3: 1e-4, 0.2: 2e-4, 3.0: 3e-3}.get(limit, 1e-3)  # a thousandth of the limit
+    for left in (slow, -slow):
+        ending = points(0.0, 1.0, velocities=[0.0, 0.999 * left, 0.0])
+        assert not read_points(ROBOT, ending, ROBOT, speeds=speeds).velocities[-1].any()
+        ending = points(0.0, 1.0, velocities=[0.0, 1.001 * left, 0.0])
+        with pytest.raises(TrajectoryError, match="joint 'elbow' still moves at"):
+            read_points(ROBOT, ending, ROBOT, speeds=speeds)
+
+
+def test_the_round_off_of_each_joint_is_its_own_in_any_order_of_the_joints():
+    ending = points(0.0, 1.0, velocities=[2e-3, 0.0, 0.0])
+    read = read_points(["wrist", "elbow", "shoulder"], ending, ROBOT, speeds=[0.1, 0.1, 3.0])
+    assert not read.velocities[-1].any()
 
 
 def test_the_first_fault_in_the_order_of_joint_trajectory_controller_is_named():

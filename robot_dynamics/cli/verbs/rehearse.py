@@ -115,7 +115,9 @@ def run(arguments: argparse.Namespace) -> int:
         from robot_dynamics.nodes.ros.parameter_files import check_config  # noqa: PLC0415
     show = Printer(stderr=arguments.json)
     robot = robot_of(arguments)
-    waypoints = read_trajectory(arguments.motion, robot.joint_names, followers=robot.followers)
+    waypoints = read_trajectory(
+        arguments.motion, robot.joint_names, followers=robot.followers, speeds=robot.limits.velocity
+    )
     given = []
     if arguments.config:
         if not Path(arguments.config).is_file():

@@ -356,7 +356,9 @@ def _motion(text: str, robot: Robot) -> str | Waypoints:
     """Return the name of a motion, or the waypoints of a trajectory file."""
     text = text.strip()
     return (
-        read_trajectory(text, robot.joint_names, followers=robot.followers)
+        read_trajectory(
+            text, robot.joint_names, followers=robot.followers, speeds=robot.limits.velocity
+        )
         if Path(text).suffix
         else text
     )

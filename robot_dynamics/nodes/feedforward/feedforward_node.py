@@ -394,6 +394,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             msg,
             self.robot.joint_names,
             followers=self.robot.followers,
+            speeds=self.robot.limits.velocity,
             allow_partial=self.parameters.allow_partial_joints_goal,
             allow_end_velocity=self.parameters.allow_nonzero_velocity_at_trajectory_end,
         )

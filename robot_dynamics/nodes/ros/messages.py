@@ -304,6 +304,7 @@ def waypoints_from_msg(
     known: Sequence[str],
     *,
     followers: Mapping[str, Mimic] | None = None,
+    speeds: Array | None = None,
     allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
@@ -327,6 +328,7 @@ def waypoints_from_msg(
         points,
         known,
         followers=followers,
+        speeds=speeds,
         allow_partial=allow_partial,
         allow_end_velocity=allow_end_velocity,
     )
