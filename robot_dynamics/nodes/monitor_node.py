@@ -113,6 +113,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._scales = self.create_publisher(JointState, SCALE_TOPIC, TRAJECTORY_QOS)
         self.every(SCALE_PERIOD_S, self._publish_scale)
         self.offer("~/estimate_payload", self._publish_load)
+        self.begin_anew_on_reset()
 
     def _restart(self, robot: Robot) -> None:
         """Restart filter, residuals and estimate for a robot."""

@@ -48,6 +48,7 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
     assert done.returncode == 0, done.stderr
     assert f"watch from a second terminal:\n  ROS_DOMAIN_ID={domain} " in done.stderr
     assert "commands end although" not in done.stderr  # the arm rests before the nodes end
+    assert "no effort_command" not in done.stderr.split("picture: ")[1]  # its own end is no fault
     told = json.loads(done.stdout)  # the tables go to standard error then
     errors = [run["modes"]["feedforward"]["rms_error"] for run in told["runs"]]
     assert max(errors[0]) < max(errors[1])  # with wrong masses it is worse

@@ -145,9 +145,38 @@ def test_echo_prints_a_line_per_field(nodes, ros):
     assert any(re.fullmatch(r"data: -?[0-9.e-]+, -?[0-9.e-]+", line) for line in lines)
 
 
-def test_service_is_called(nodes, ros):
-    status, _ = ros("call", "simulator_node/reset")
-    assert status == 0
+def goes_to(nodes, ros, q):
+    """Send the arm to q, again where a busy machine cancels the motion."""
+
+    def rests():
+        return nodes.feedforward.diagnostics()["motion"] == "holding"
+
+    def arrived():
+        if rests() and not np.allclose(nodes.simulator.plant.q, q, atol=2e-2):
+            ros("move", f"joint_1={q[0]},joint_2={q[1]}", "--time", "1")
+            wait_for(rests, "the end of the motion")
+        return np.allclose(nodes.simulator.plant.q, q, atol=2e-2)
+
+    wait_for(arrived, "the goal")
+
+
+def test_after_a_reset_of_the_simulated_robot_the_nodes_start_anew(nodes, ros):
+    start, controller = nodes.simulator._start, nodes.controller.controller
+    assert ros("payload", "0")[0] == 0  # which the simulated robot does not carry
+    away = start + 0.4
+    goes_to(nodes, ros, away)
+    assert ros("move", f"joint_1={away[0] + 0.5}", "--time", "5")[0] == 0  # under way
+    began = nodes.simulator._commands.at
+    assert ros("call", "simulator_node/reset") == (
+        0,
+        "back at the start, held until the next effort_command",
+    )
+    motion = nodes.feedforward.diagnostics
+    wait_for(lambda: motion()["motion"] == "holding", "the end of the motion")
+    wait_for(lambda: controller.status is Status.TRACKING, "tracking")
+    wait_for(lambda: nodes.simulator.commanded and nodes.simulator._commands.at > began, "commands")
+    np.testing.assert_allclose(nodes.simulator.plant.q, start, atol=2e-2)
+    goes_to(nodes, ros, start - 0.2)
 
 
 @pytest.mark.parametrize(

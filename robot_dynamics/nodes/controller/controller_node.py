@@ -186,6 +186,7 @@ class ControllerNode(ControllerBase):
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
         self.offer("~/resume", self._resume)
+        self.begin_anew_on_reset()
         self.report = ControllerReport(self, self.hand)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self._look_for_readers()

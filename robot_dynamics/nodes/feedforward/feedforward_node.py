@@ -104,6 +104,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_refusals = ReferenceRefusals(self)
+        self.begin_anew_on_reset()
         ModelAnnouncement(self, self.arm)
         self._wrench = WrenchInput(self, self.arm, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
@@ -134,8 +135,18 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`: also end the goal and stop reading trajectories."""
         super().deactivate()
+        self._end(f"{self.get_name()} was deactivated")
+
+    def begin_anew(self) -> None:
+        """See `RobotNode.begin_anew`: the motion ends."""
+        RobotNode.deactivate(self)
+        self._end("the robot was reset by its simulator")
+        self.activate()
+
+    def _end(self, reason: str) -> None:
+        """End the goal and the motion, and stop reading trajectories."""
         if self._server is not None:
-            self._server.end(f"{self.get_name()} was deactivated")
+            self._server.end(reason)
         if self._follower is not None and self.context.ok():
             # Who follows trajectories has been sent an offered motion, too
             sent = self._handover.finish(self._follower, self._now())

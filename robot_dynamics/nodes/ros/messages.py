@@ -37,8 +37,11 @@ HARDWARE_TOPIC = "forward_effort_controller/commands"
 UNFOLLOWED_TOPIC = "reference/unfollowed"
 """Name of a node, and why it does not follow the reference; empty if it does."""
 
+RESET_TOPIC = "joint_states/reset"
+"""Topic on which a simulator reports that the next states begin elsewhere."""
+
 ANSWER_TOPIC = "joint_trajectory/answer"
-"""Name of a node, and why it refuses the trajectory that came last; empty if it follows it."""
+"""Answer to the trajectory that came last: followed, perhaps with a remark, or refused."""
 
 
 def nanoseconds(time: Time | Duration) -> int:

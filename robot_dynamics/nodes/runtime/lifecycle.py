@@ -30,11 +30,13 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
     Attributes:
         configured: Whether the node is inactive or active.
         active: Whether the node is active.
+        ends: Whether the process of the node is about to end.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
         self.configured = False
         self.active = False
+        self.ends = False
         self._failure: RobotDynamicsError | None = None
         self._before: set[object] = set()
         super().__init__(name, **options)

@@ -98,6 +98,8 @@ class Process:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        for node in self.nodes:
+            node.ends = True
         for node in reversed(self.nodes):  # controllers come to rest before the simulator stops
             node.shut_down()
         self.loop.stop()

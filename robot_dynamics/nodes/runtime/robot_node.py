@@ -14,6 +14,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -30,8 +31,9 @@ from robot_dynamics.nodes.ros.diagnostics import (
     array_msg,
     status_msg,
 )
-from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.ros.messages import RESET_TOPIC, JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.guards import guarded_service, guarded_subscription, reason_of
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop
@@ -228,6 +230,20 @@ class RobotNode(ManagedNode, Generic[P]):
         """See `ManagedNode.deactivate`."""
         self.loop.remove(self.task)
         self._timing = None
+
+    def begin_anew(self) -> None:
+        """Start again as by an activation, where the robot has been put elsewhere."""
+        RobotNode.deactivate(self)
+        self.activate()
+
+    def begin_anew_on_reset(self) -> None:
+        """Call `begin_anew` whenever the simulator puts the robot elsewhere."""
+        self.create_subscription(Empty, RESET_TOPIC, self._on_reset, OUTPUT_QOS)
+
+    def _on_reset(self, _: Empty) -> None:
+        if self.active:
+            self.get_logger().info("the robot was reset by its simulator; starting anew")
+            self.begin_anew()
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""

@@ -26,7 +26,7 @@ from rclpy.clock import ClockType, ROSClock
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Empty, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from robot_dynamics.control import Actuators
@@ -36,7 +36,7 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad, imu_msg
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, DRIVE_TOPIC, time_msg
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, DRIVE_TOPIC, RESET_TOPIC, time_msg
 from robot_dynamics.nodes.ros.topics import (
     COMMAND_QOS,
     LOCKSTEP_QOS,
@@ -145,6 +145,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                 Float64MultiArray, COMMAND_TOPIC, self._on_command, qos
             )
         self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)
+        self._resets = self.create_publisher(Empty, RESET_TOPIC, OUTPUT_QOS)
         moving = self.plant.base is not None
         self._imu = self.create_publisher(Imu, "imu", OUTPUT_QOS) if moving else None
         self._conflicts = ConflictingPublishers(self, self._states.topic, self._names)
@@ -284,10 +285,11 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             return
         self.actuation = actuation
         doing = "holding the joints" if actuation is Actuation.HELD else "zero effort"
-        self.get_logger().warning(
-            f"no {self._commands.topic} for {parameters.command_timeout:g} s; {doing} until one "
-            "arrives"
-        )
+        if not self.ends:  # else a controller that ends with it ends its commands
+            self.get_logger().warning(
+                f"no {self._commands.topic} for {parameters.command_timeout:g} s; {doing} until "
+                "one arrives"
+            )
         self._commands.let_go()
         if actuation is Actuation.HELD:
             self.plant.reset(self.plant.q, time=self.plant.time)
@@ -425,6 +427,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._place_at_start()
 
     def _place_at_start(self) -> None:
+        self._resets.publish(Empty())  # before the first state from there
         self.plant.reset(self._start)
         self._sensor = Sensor(self._sensor.imperfections)
         self._commands.forget()
