@@ -20,48 +20,41 @@ def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
 
 
-def add_hand(parser: argparse.ArgumentParser, help_text: str) -> None:
-    """Add the option for the hand; see `hand_of`."""
-    parser.add_argument(
-        "--frame",
-        help=f"{help_text} (default: {TOOL0}, or the tip that no finger joint moves)",
-    )
+HAND_RULE = f"{TOOL0}, or the tip that no finger joint moves"
 
 
-def hand_of(arguments: argparse.Namespace, robot: Robot) -> str:
+def add_hand(parser: argparse.ArgumentParser, help_text: str, option: str = "--frame") -> None:
+    """Add an option for a frame that is the hand by default; see `hand_of`."""
+    parser.add_argument(option, help=f"{help_text} (default: {HAND_RULE})")
+
+
+def hand_of(arguments: argparse.Namespace, robot: Robot, option: str = "--frame") -> str:
     """Return the hand of a command line, and say which one it is of several tips.
+
+    Args:
+        arguments: What `add_hand` has parsed.
+        robot: The robot.
+        option: Option that names the hand.
 
     Raises:
         ArgumentError: As of `default_hand`.
         UnknownNameError: If the robot has no such frame.
     """
-    if arguments.frame is not None:
-        robot.frame(arguments.frame)
-        return str(arguments.frame)
-    hand = default_hand(robot)
+    return frame_or_hand(getattr(arguments, option[2:].replace("-", "_")), robot, option)
+
+
+def frame_or_hand(frame: str | None, robot: Robot, option: str) -> str:
+    """Return a frame, or the hand of the robot, and say which one it is; see `hand_of`."""
+    if frame is not None:
+        robot.frame(frame)
+        return frame
+    try:
+        hand = default_hand(robot)
+    except ArgumentError as error:
+        raise ArgumentError(f"{error} by {option}") from None
     if robot.tips != (hand,):
-        print(f"hand: {hand} (--frame names another)", file=sys.stderr)
+        print(f"frame: {hand} ({option} names another)", file=sys.stderr)
     return hand
-
-
-def frame_of(arguments: argparse.Namespace, robot: Robot, option: str = "frame") -> str:
-    """Return the frame of an option, by default the only tip of the robot.
-
-    Raises:
-        ArgumentError: If none is given, and the robot has several tips.
-        UnknownNameError: If the robot has no such frame.
-    """
-    frame = getattr(arguments, option)
-    if frame is None:
-        tips, flag = robot.tips, f"--{option.replace('_', '-')}"
-        if len(tips) != 1:
-            raise ArgumentError(
-                f"{flag}: robot '{robot.name}' has {len(tips)} tips; give one of them: "
-                + ", ".join(f"{flag} {tip}" for tip in tips)
-            )
-        return tips[0]
-    robot.frame(frame)
-    return str(frame)
 
 
 def robot_of(arguments: argparse.Namespace, **options: bool) -> Robot:

@@ -40,7 +40,6 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import comment
 from robot_dynamics.identification import Drives
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.version import __version__
@@ -271,13 +270,6 @@ def check_effort_limits(robot: Robot) -> None:
                 f"joint '{name}' of robot '{robot.name}' has no effort limit; give it one in the "
                 'URDF, <limit effort="..."> above 0, or fix the joint with --lock'
             )
-
-
-def payload_frame(robot: Robot) -> str | None:
-    """Return the frame of payloads: the first tip, or None if tips move against each other."""
-    merged = merge_fixed(robot)
-    bodies = {merged.frame(tip).link for tip in merged.tips}
-    return merged.tips[0] if len(bodies) == 1 else None
 
 
 def _coupling(urdf: str, robot: Robot) -> Array | None:

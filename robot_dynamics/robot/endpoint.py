@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy.typing as npt
 
@@ -38,6 +38,9 @@ TOOL0 = "tool0"
 TOOLS = (TOOL0, "tcp", "tool", "end_effector", "eef", "ee_link")
 """Words in the names of frames of tools, the most usual one first."""
 
+MOST_TIPS = 6
+"""Number of tips in a message."""
+
 FINGERS = ("finger", "gripper", "jaw", "knuckle")
 """Words in the names of joints that move fingers."""
 
@@ -54,10 +57,14 @@ def default_hand(robot: Robot) -> str:
     hand = hand_by_rule(robot)
     if hand is None:
         raise ArgumentError(
-            f"robot '{robot.name}' has {len(robot.tips)} tips ({', '.join(robot.tips)}), and no "
-            "rule says which one is the hand; name its frame"
+            f"robot '{robot.name}' has {len(robot.tips)} tips ({_some(robot.tips)}), and no rule "
+            "says which one is the hand; name its frame"
         )
     return hand
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join((*names[:MOST_TIPS], *("...",) * (len(names) > MOST_TIPS)))
 
 
 def hand_by_rule(robot: Robot) -> str | None:

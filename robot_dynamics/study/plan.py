@@ -100,7 +100,8 @@ class StudyPlan:
         hand: Link or frame whose error is measured and which modes in task space lead; by default
             the first tip.
         task: Settings of modes in task space; by default those of the bandwidth.
-        frame: Frame that carries the payload; by default the first tip.
+        frame: Frame that carries the payload; by default the hand by `hand_by_rule`, or else the
+            first tip.
         known_payload: Load at that frame in the law's model, kg.
         friction: Friction of the joints, such as an identified one; by default that of the URDF.
         rotor_inertia: Of the rotors at the joints, shape (n,), kg m^2 or kg; by default none.
@@ -239,7 +240,9 @@ class StudyPlan:
     @property
     def payload_frame(self) -> str:
         """Name of the frame that carries the payload."""
-        return self.robot.tips[0] if self.frame is None else self.frame
+        if self.frame is not None:
+            return self.frame
+        return hand_by_rule(self.robot) or self.robot.tips[0]
 
     @property
     def joint_friction(self) -> Friction:

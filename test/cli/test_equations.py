@@ -332,10 +332,6 @@ def test_friction_of_the_urdf_is_an_option(equations, tmp_path):
             "--with gravity: kernel 'mass_matrix' does not depend on it",
         ),
         (
-            ["ur5", "--with", "payload"],
-            "--frame: robot 'ur5' has 2 tips; give one of them: --frame ee_link, --frame tool0",
-        ),
-        (
             ["planar_2r", "--symbolic", "--search"],
             "--search: there is no search with --symbolic; leave one out",
         ),

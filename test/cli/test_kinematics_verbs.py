@@ -114,12 +114,37 @@ def test_a_urdf_without_inertias_has_kinematics(capsys, tmp_path):
     assert "joint 'shoulder': moves no inertia about its axis" in err
 
 
+WHICH_HAND = (
+    "robot 'baxter' has 23 tips (dummyhead1, display, head_camera_link, right_arm_itb, "
+    "right_hand_camera_link, right_hand_camera_axis_link, ...), and no rule says which one is the "
+    "hand; name its frame by --frame"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pose", "panda"),
+        ("kinematics", "panda"),
+        ("ik", "panda", "--position", "0.4,0,0.4", "--redundant", "0"),
+        ("equations", "panda", "--kernel", "pose"),
+    ],
+)
+def test_the_frame_of_every_verb_is_the_hand_and_is_named(words, capsys):
+    status, _, err = run(capsys, *words)
+    assert status == 0
+    assert "frame: panda_hand_tcp (--frame names another)" in err.splitlines()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("pose", "ur5", "--frame", "tool"), "no frame 'tool' in robot 'ur5'"),
-        (("ik", "panda", "--position", "0,0,0"), "frame: robot 'panda' has"),
-        (("kinematics", "talos"), "frame: robot 'talos' has"),
+        (("pose", "baxter"), WHICH_HAND),
+        (("kinematics", "baxter"), WHICH_HAND),
+        (("ik", "baxter", "--position", "0,0,0"), WHICH_HAND),
+        (("equations", "baxter", "--with", "payload"), WHICH_HAND),
+        (("study", "baxter", "--payload", "0..1"), WHICH_HAND),
         (("ik", "ur5", "--frame", "tool0", "--position", "0,0"), "--position: 2 numbers where 3"),
         (("ik", "ur5", "--frame", "tool0", "--position", "0,0,nan"), "is not a finite number"),
         (

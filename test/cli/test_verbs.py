@@ -106,7 +106,7 @@ def test_info_has_the_denavit_hartenberg_table_of_a_chain(capsys):
 
 def test_info_has_a_table_without_being_asked_only_where_the_robot_is_one_chain(capsys):
     needs_example_robots()
-    assert "Denavit-Hartenberg table to wrist_3_link" in run(capsys, "info", "ur5")[1]
+    assert "Denavit-Hartenberg table to tool0" in run(capsys, "info", "ur5")[1]
     assert "Denavit-Hartenberg" not in run(capsys, "info", "panda")[1]
 
 

@@ -1,5 +1,6 @@
 """robot-dynamics export model and controllers: what they write, say and refuse."""
 
+import re
 import shlex
 import shutil
 import stat
@@ -33,6 +34,17 @@ ARM = """
   <joint name="flange" type="fixed"><parent link="upper"/><child link="right"/></joint>
 </robot>
 """
+
+
+def second(name, parent):
+    """A link of a second arm, and its joint of the same name."""
+    link = re.search(r'<link name="left">.*?</link>', ARM, re.DOTALL).group()
+    joint = re.search(r'<joint name="elbow".*?</joint>', ARM, re.DOTALL).group()
+    joint = joint.replace("elbow", name).replace("upper", parent, 1).replace("left", name)
+    return link.replace("left", name) + joint
+
+
+SECOND_ARM = second("other_1", "base") + second("other_2", "other_1") + "</robot>"
 
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -125,19 +137,27 @@ def test_the_source_names_the_command_that_compiles_it(export, tmp_path, arm):
     assert "cc -std=c99 -O1 " in head and " -o model.so model.c -lm" in head
 
 
-def test_tips_that_move_against_each_other_carry_no_payload_unless_one_is_named(export, arm):
+def test_payloads_are_at_the_hand_unless_a_frame_is_named(export, arm):
+    _, out, _ = export(arm, "--payload", "1")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', hand 'left'")
+    _, out, _ = export(arm, "--payload-frame", "right")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', hand 'left'")
+    _, out, _ = export(arm, "--lock", "elbow=1", "--frame", "upper")
+    assert out.splitlines()[0].endswith(": 1 joints, payloads at 'upper', hand 'upper'")
+
+
+def test_without_a_hand_there_are_no_payloads_unless_a_frame_is_named(export, arm):
+    arm.write_text(arm.read_text().replace("</robot>", SECOND_ARM))
     _, out, _ = export(arm)
-    assert out.splitlines()[0].endswith(": 2 joints, no payloads, hand 'left'")
+    assert out.splitlines()[0].endswith(": 4 joints, no payloads, no modes in task space")
     assert export(arm, "--payload", "1") == (
         1,
         "",
-        "robot-dynamics export: --payload: robot 'Arm 1' has 2 tips that move against each other "
-        "(left, right); add --payload-frame, or --lock joints between them\n",
+        "robot-dynamics export: robot 'Arm 1' has 3 tips (left, right, other_2), and no rule says "
+        "which one is the hand; name its frame by --payload-frame\n",
     )
-    _, out, _ = export(arm, "--payload", "1", "--payload-frame", "right")
-    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', hand 'left'")
-    _, out, _ = export(arm, "--lock", "elbow=1", "--frame", "upper")
-    assert out.splitlines()[0].endswith(": 1 joints, payloads at 'left', hand 'upper'")
+    _, out, _ = export(arm, "--lock", "other_1=0.5,other_2=1")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', hand 'left'")
 
 
 @pytest.mark.parametrize("effort", ["0", "1.7976931348623157e308"])

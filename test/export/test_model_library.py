@@ -18,10 +18,10 @@ from robot_dynamics.export.model_library import (
     ModelParts,
     ModelRequest,
     model_source,
-    payload_frame,
 )
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import read_urdf
+from robot_dynamics.robot.endpoint import hand_by_rule
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -255,7 +255,7 @@ def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):
     urdf = hostile_urdf()
     robot = read_urdf(urdf)
     command = 'robot-dynamics export model "*/ int x; /*"'
-    request = ModelRequest(urdf, robot, {}, endpoint=payload_frame(robot), command=command)
+    request = ModelRequest(urdf, robot, {}, endpoint=hand_by_rule(robot), command=command)
     path = built(request, tmp_path)
     library = LoadedModel(path)
     assert library.joint_names == list(HOSTILE)

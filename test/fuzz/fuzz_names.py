@@ -31,7 +31,7 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics.exported import Export
 from robot_dynamics.dynamics.symbolic_parameters import symbolic_program
 from robot_dynamics.dynamics.variant import Variant
-from robot_dynamics.export.model_library import ModelRequest, model_source, payload_frame
+from robot_dynamics.export.model_library import ModelRequest, model_source
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.identification.export.parameter_file import Drives, write_parameters
@@ -42,6 +42,7 @@ from robot_dynamics.identification.validation import (
     RegimeFit,
     Report,
 )
+from robot_dynamics.robot.endpoint import hand_by_rule
 from robot_dynamics.robot.transforms import with_payload
 from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
@@ -139,7 +140,7 @@ def shape(language, text, name, tool):
 def model(robot, text):
     """C file of a model library without comments and literals."""
     command = f"robot-dynamics export model {shlex.quote(robot.name)}"
-    tip = payload_frame(robot)
+    tip = hand_by_rule(robot)
     request = ModelRequest(text, robot, {}, endpoint=tip, hand=tip, command=command)
     written = model_source(request).whole()
     assert written.isascii()

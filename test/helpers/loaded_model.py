@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.export.model_library import ModelRequest, payload_frame, write_library
+from robot_dynamics.export.model_library import ModelRequest, write_library
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
+from robot_dynamics.robot.endpoint import hand_by_rule
 
 TEXT, SIZE, INT, REAL = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_double
 POINTER = ctypes.POINTER(REAL)
@@ -119,7 +120,7 @@ def request_of(name, **options):
     whole = read_urdf(find_robot(name))
     locked = {joint: 0.0 for joint in whole.joint_names if "finger" in joint}
     robot = whole.with_locked(locked) if locked else whole
-    options.setdefault("endpoint", payload_frame(robot))
+    options.setdefault("endpoint", hand_by_rule(robot))
     options.setdefault("hand", options["endpoint"])
     return ModelRequest(urdf_text(name), whole, locked, **options)
 

@@ -36,6 +36,7 @@ from robot_dynamics.cli.arguments import (
 from robot_dynamics.cli.chosen_joints import (
     add_hand,
     add_lock,
+    frame_or_hand,
     hand_of,
     robot_of,
     selection_words,
@@ -65,7 +66,6 @@ from robot_dynamics.export.drivers import ALL
 from robot_dynamics.export.model_library import (
     ModelRequest,
     model_source,
-    payload_frame,
     write_library,
 )
 from robot_dynamics.export.package_folder import write_folder
@@ -143,7 +143,7 @@ def _add_model(model: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--payload-frame",
         metavar="FRAME",
-        help="link or frame of payloads (default: the tip, where the robot has one)",
+        help="link or frame of payloads (default: the hand)",
     )
     add_hand(model, "the hand, a link or frame that the modes in task space control")
     model.add_argument(
@@ -248,14 +248,15 @@ def _model(arguments: argparse.Namespace) -> int:
     """Write the library or the C file of a robot, and print how to load it."""
     arm = driven_arm(arguments)
     robot = arm.robot
-    payload, endpoint = _payload(arguments, robot)
+    hand = arguments.frame or hand_by_rule(robot)
+    payload, endpoint = _payload(arguments, robot, hand)
     request = ModelRequest(
         text_of_robot(arguments.robot),
         arm.whole,
         arm.still,
         payload,
         endpoint,
-        arguments.frame or hand_by_rule(robot),
+        hand,
         arguments.projector,
         arguments.bandwidth,
         drives_of(arguments.robot, arguments.parameters, robot),
@@ -281,22 +282,18 @@ def _model(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _payload(arguments: argparse.Namespace, robot: Robot) -> tuple[Inertia | None, str | None]:
-    """Return the payload and its frame."""
-    frame = arguments.payload_frame
+def _payload(
+    arguments: argparse.Namespace, robot: Robot, hand: str | None
+) -> tuple[Inertia | None, str | None]:
+    """Return the payload and its frame, by default the hand."""
+    frame = arguments.payload_frame or hand
     if frame is not None:
         robot.frame(frame)
-    else:
-        frame = payload_frame(robot)
     if arguments.payload is None:
         if arguments.com is not None:
             raise ArgumentError("--com: is that of a payload; add --payload")
         return None, frame
-    if frame is None:
-        raise ArgumentError(
-            f"--payload: robot '{robot.name}' has {len(robot.tips)} tips that move against each "
-            f"other ({', '.join(robot.tips)}); add --payload-frame, or --lock joints between them"
-        )
+    frame = frame_or_hand(frame, robot, "--payload-frame")
     com = np.zeros(3)
     if arguments.com is not None:
         com = number_list("--com", arguments.com, ("x", "y", "z"))

@@ -28,6 +28,7 @@ from typing import Any
 import yaml
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
+from robot_dynamics.cli.chosen_joints import HAND_RULE, frame_or_hand
 from robot_dynamics.cli.driven_arm import DrivenArm, driven_arm
 from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
 from robot_dynamics.cli.progress import stages
@@ -125,8 +126,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "integral": "ki over kp, 1/s",
         "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
         "hand": "frame whose error is measured and that laws in task space lead "
-        "(default: tool0, or the tip that no finger joint moves)",
-        "frame": "frame that carries the payload (default: the first tip)",
+        f"(default: {HAND_RULE})",
+        "frame": f"frame that carries the payload (default: {HAND_RULE})",
         "known_payload": "load in the law's model, kg",
         "parameters": ".yaml of friction, rotors and elasticity (default: beside the URDF)",
         "lock": "joints to lock, NAME=POSITION with commas",
@@ -291,6 +292,8 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
     motions = tuple(_motion(text, robot) for text in str(options["motion"]).split(","))
+    if "payload" in vary or options["known_payload"]:
+        options = {**options, "frame": frame_or_hand(options["frame"], robot, "--frame")}
     moves = options["base_motion"]
     given = None if options["parameters"] is None else Path(str(options["parameters"]))
     drives = drives_of(str(options["robot"]), given, robot)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import add_lock, frame_of, robot_of
-from robot_dynamics.cli.verbs.kinematics import add_frame
+from robot_dynamics.cli.chosen_joints import add_hand, add_lock, frame_or_hand, robot_of
 from robot_dynamics.cli.verbs.urdf import add_output, write
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS
 from robot_dynamics.robot.table_columns import ZERO
@@ -22,7 +21,7 @@ from robot_dynamics.robot.table_text import table_text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    add_frame(parser)
+    add_hand(parser, "link or named frame")
     add_lock(parser, "joints that stand still, and where, rad or m")
     parser.add_argument(
         "--as", dest="form", choices=("dh", ZERO), default="dh", help="kind of table (default: dh)"
@@ -43,6 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     as_csv = arguments.csv or (output is not None and output.suffix.lower() == ".csv")
     convention = ZERO if arguments.form == ZERO else arguments.convention
-    frame = arguments.frame or arguments.tip or frame_of(arguments, robot)
+    frame = frame_or_hand(arguments.frame or arguments.tip, robot, "--frame")
     write(output, table_text(robot, frame, convention, as_csv=as_csv))
     return 0
