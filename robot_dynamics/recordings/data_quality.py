@@ -48,6 +48,10 @@ BEYOND = 1.05
 """Fraction of an effort limit above which the limit in the URDF must be wrong."""
 
 
+ROUND_OFF_S = 1e-6
+"""Round-off of a stamp in s since 1970, s."""
+
+
 @dataclass(frozen=True)
 class QualityWarning:
     """A data-quality warning.
@@ -111,6 +115,8 @@ def _of_times(recording: Recording) -> Iterator[QualityWarning]:
             f"{source}: {recording.rate:.0f} samples per second are few; 100 show friction"
         )
     found = gaps(recording.time)
+    pauses = np.searchsorted(recording.time, np.array(recording.runs) - ROUND_OFF_S) - 1
+    found = found[~np.isin(found, pauses)]
     if len(found):
         yield QualityWarning(
             f"{source}: {len(found)} gaps, the longest of {step[found].max():.3g} s at "

@@ -23,7 +23,7 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.foundation.user_files import number, read_arrays, read_csv
 from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages, is_bag
 from robot_dynamics.recordings.recorded_motion import joint_rows
-from robot_dynamics.recordings.ros_messages import JOINT_STATE
+from robot_dynamics.recordings.ros_messages import JOINT_STATE, RUN_TOPIC, STRING
 
 WORDS = {
     "position": ("q", "pos", "position", "positions"),
@@ -52,6 +52,7 @@ class MotionTable:
         position: Shape (N, m), rad or m.
         velocity: Shape (N, m).
         effort: Shape (N, m).
+        runs: Beginning of each run after the first one, s, of files with several runs.
     """
 
     source: str
@@ -60,6 +61,7 @@ class MotionTable:
     position: Array
     velocity: Array
     effort: Array
+    runs: tuple[float, ...] = ()
 
 
 def read_motion_table(
@@ -100,8 +102,12 @@ def read_motion_table(
 
 def _bag_table(path: Path, topic: str | None, effort_topic: str | None = None) -> MotionTable:
     by_topic: dict[str, list[BagMessage]] = defaultdict(list)
-    for message in bag_messages(path, lambda _, kind: kind == JOINT_STATE):
-        by_topic[message.topic].append(message)
+    runs: list[int] = []
+    for message in bag_messages(path, _is_state_or_run):
+        if message.kind == STRING:
+            runs.append(message.arrival)
+        else:
+            by_topic[message.topic].append(message)
     rows = joint_rows(by_topic[_chosen(path, list(by_topic), topic)])
     if np.isnan(rows.position).all():
         raise RecordingError(f"{path}: holds no joint states; record `joint_states` and try anew")
@@ -116,7 +122,13 @@ def _bag_table(path: Path, topic: str | None, effort_topic: str | None = None) -
                 for column in efforts.T
             ]
         )
-    return MotionTable(f"{path}", rows.joint_names, time, rows.position, rows.velocity, effort)
+    fields = rows.position, rows.velocity, effort
+    later = tuple(begin / NS_PER_S for begin in runs[1:])
+    return MotionTable(f"{path}", rows.joint_names, time, *fields, later)
+
+
+def _is_state_or_run(topic: str, kind: str) -> bool:
+    return kind == JOINT_STATE or (kind == STRING and topic == f"/{RUN_TOPIC}")
 
 
 def _chosen(path: Path, topics: list[str], topic: str | None) -> str:
@@ -238,8 +250,8 @@ def _csv_table(path: Path, joints: Sequence[str], columns: str | None = None) ->
             f"{path}: has no column of a position; name them q.<joint>, qd.<joint>, "
             "tau.<joint>, or say which columns are which (--columns)"
         )
-    fields = [_field(table, names, places[quantity]) for quantity in WORDS]
-    return MotionTable(f"{path}", names, table[:, time[0]], *fields)
+    q, qd, tau = (_field(table, names, places[quantity]) for quantity in WORDS)
+    return MotionTable(f"{path}", names, table[:, time[0]], q, qd, tau)
 
 
 def _csv_numbers(path: Path, joints: Sequence[str], columns: str | None) -> tuple[list[str], Array]:

@@ -47,6 +47,7 @@ class Recording:
         tau: Efforts, shape (N, n), N m or N, positive along the joint axes.
         source: Its name in messages.
         unit_known: Whether drive gains define the unit of the efforts.
+        runs: Beginning of each run after the first one, s; a pause before it is no gap.
 
     Raises:
         RecordingError: If shapes do not fit, times do not increase, or entries are not finite.
@@ -58,6 +59,7 @@ class Recording:
     tau: Array
     source: str = "recording"
     unit_known: bool = False
+    runs: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         time = real_numbers("time", self.time).astype(float)
@@ -139,7 +141,8 @@ class Recording:
                     f"drive gains have shape {gains.shape}; give one for each of {robot.dof} joints"
                 )
             tau = tau * gains
-        recording = Recording(time, q, qd, tau, source, unit_known=drive_gains is not None)
+        unit_known = drive_gains is not None
+        recording = Recording(time, q, qd, tau, source, unit_known, table.runs)
         if actuators is not None:
             recording = recording.at_joints(actuators.in_order(robot.joint_names))
         return replace(recording, q=_unwrapped(recording.q, rotating, robot, source))

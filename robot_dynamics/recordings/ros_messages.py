@@ -10,6 +10,10 @@ from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.foundation.units import NS_PER_S
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+STRING = "std_msgs/msg/String"
+
+RUN_TOPIC = "run"
+"""Topic on which each run of a recording begins with its name."""
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 
 

@@ -15,6 +15,8 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.recordings.mcap_writer import McapWriter
 from robot_dynamics.recordings.ros_messages import (
     JOINT_STATE,
+    RUN_TOPIC,
+    STRING,
     duration,
     header,
     new_message,
@@ -106,9 +108,10 @@ class SimulatedRecording:
         self._names = list(dynamics.robot.joint_names)
         self._still = {} if still is None else still
         self._start = time.time_ns()
-        text = file.channel("/robot_description", "std_msgs/msg/String")
-        urdf = new_message("std_msgs/msg/String", data=description)
+        text = file.channel("/robot_description", STRING)
+        urdf = new_message(STRING, data=description)
         file.write(text, self._start, serialized(urdf))
+        self._runs = file.channel(f"/{RUN_TOPIC}", STRING)
         self._states = file.channel("/joint_states", JOINT_STATE)
         self._reference = file.channel("/reference", JOINT_STATE)
         self._model = ModelTopics(file, dynamics)
@@ -132,6 +135,11 @@ class SimulatedRecording:
             self._due = now.time + SLOW_PERIOD_S - 1e-6
             self._model.write_places(now, stamp, stamp)
             self._model.write_causes(now, stamp, stamp)
+
+    def begin_run(self, name: str, time: float) -> None:
+        """Mark the beginning of a run, s after the start of the recording."""
+        stamp = self._start + round(1e9 * time)
+        self._file.write(self._runs, stamp, serialized(new_message(STRING, data=name)))
 
     def flush(self) -> None:
         """Write all snapshots so far into the file; see `McapWriter.flush`."""
@@ -223,17 +231,17 @@ def write_runs(
     description: str,
     model: Model,
     trajectory: Trajectory,
-    runs: Iterable[Log],
+    runs: Mapping[str, Log],
     still: Mapping[str, float] | None = None,
 ) -> None:
-    """Write runs, one after the other, into a new MCAP file.
+    """Write runs, one after the other, into a new MCAP file; each begins with its name.
 
     Args:
         path: File to create.
         description: URDF text.
         model: Model of the control law, with the joints of the runs.
         trajectory: Reference of the runs.
-        runs: Logs of the runs.
+        runs: Logs of the runs by name.
         still: As of `SimulatedRecording`.
 
     Raises:
@@ -242,7 +250,8 @@ def write_runs(
     recording = SimulatedRecording(path, description, model.dynamics, still)
     begin = 0.0
     try:
-        for log in runs:
+        for name, log in runs.items():
+            recording.begin_run(name, begin + log.t[0])
             feedforward = model.feedforward(*trajectory.sample(log.t))
             moved = len(log.t) > 1
             qdd = np.gradient(log.qd, log.t, axis=0) if moved else np.zeros_like(log.qd)

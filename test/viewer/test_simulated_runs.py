@@ -1,5 +1,7 @@
 """simulate --record: the file holds what was simulated, and opens where recordings do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,9 @@ from robot_dynamics.cli.verbs.view import Recordings
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.recordings.bag_trajectories import recorded_waypoints
+from robot_dynamics.recordings.data_quality import quality_warnings
 from robot_dynamics.recordings.recorded_motion import read_motion
+from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot import find_robot, urdf_text
 from robot_dynamics.simulation import LawController, Plant, simulate
 from robot_dynamics.trajectory import excitation, interpolate
@@ -60,7 +64,7 @@ def log(robot, model, trajectory):
 @pytest.fixture
 def motion(model, trajectory, log, tmp_path):
     path = tmp_path / "run.mcap"
-    write_runs(path, urdf_text("planar_2r"), model, trajectory, [log, log])
+    write_runs(path, urdf_text("planar_2r"), model, trajectory, {"one": log, "two": log})
     return read_motion(path)
 
 
@@ -73,6 +77,21 @@ def test_states_and_reference_are_those_of_the_runs_one_behind_the_other(motion,
     since = 1e-9 * (motion.states.stamp - motion.states.stamp[0])
     np.testing.assert_allclose(since[: len(log.t)], log.t, atol=1e-9)  # stamps are in ns
     assert since[len(log.t)] == pytest.approx(log.t[-1] + PAUSE_S, abs=1e-8)
+
+
+def test_the_pause_between_two_runs_is_no_gap_but_lost_samples_are(motion, robot, tmp_path):
+    recording = Recording.read(tmp_path / "run.mcap", robot)
+    assert len(recording.runs) == 1
+    assert not any("gap" in warning.text for warning in quality_warnings(robot, recording))
+    time = recording.time - recording.time[0]
+    kept = (time < 0.3) | (time > 0.6)
+    fields = {name: getattr(recording, name)[kept] for name in ("time", "q", "qd", "tau")}
+    (gap,) = [
+        warning.text
+        for warning in quality_warnings(robot, replace(recording, **fields))
+        if "gap" in warning.text
+    ]
+    assert "1 gaps, the longest of 0.3" in gap
 
 
 def test_the_reference_has_the_feedforward_effort(motion, model, trajectory, log):
@@ -150,7 +169,7 @@ def test_a_file_that_exists_is_refused_before_anything_is_simulated(tmp_path, ca
 
 def test_a_recording_gets_the_effort_of_what_was_to_be_followed(tmp_path, model, trajectory, log):
     path, out = tmp_path / "run.mcap", tmp_path / "run_with_effort.mcap"
-    write_runs(path, urdf_text("planar_2r"), model, trajectory, [log])
+    write_runs(path, urdf_text("planar_2r"), model, trajectory, {"one": log})
     assert main(["effort", str(path), "planar_2r", "--keep-points"]) == 0
     before, after = read_motion(path), read_motion(out)
     np.testing.assert_array_equal(after.states.effort, before.states.effort)  # all else is copied

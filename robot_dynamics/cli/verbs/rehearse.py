@@ -296,7 +296,7 @@ def replay_fault(
         gains = ideal_gains(sweep.dynamics, DEFAULT_BANDWIDTH)
         model = Model(sweep.dynamics, gains, sweep.friction)
         text = text_of_robot(arguments.robot)
-        write_runs(arguments.record, text, model, again.motion, [again.log], still)
+        write_runs(arguments.record, text, model, again.motion, {again.kind: again.log}, still)
         show(f"recording: {arguments.record}")
     return 0
 

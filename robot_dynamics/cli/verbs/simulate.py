@@ -151,9 +151,8 @@ def run(arguments: argparse.Namespace) -> int:
         picture = arguments.output / f"{identifier(robot.name)}.png"
         show(picture_of(lambda: draw([comparison], robot, picture)))
     if arguments.record is not None:
-        simulated_runs.write_runs(
-            arguments.record, description, model, motion, logs.values(), still
-        )
+        runs = {CONTROL[mode]: log for mode, log in logs.items()}
+        simulated_runs.write_runs(arguments.record, description, model, motion, runs, still)
         show(f"recording: {arguments.record}")
     return 0
 

@@ -439,6 +439,6 @@ def _record(path: Path, source: str, locked: Mapping[str, float], replays: list[
         text_of_robot(source),
         model_of(table.plan),
         motions[table["run"][0] % len(motions)],
-        [again.log for again in replays],
+        {f"run {k}": again.log for k, again in enumerate(replays, 1)},
         still=locked,
     )
