@@ -59,6 +59,13 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="efforts are currents: N m per unit of each joint, 0.1,0.2,... or JOINT=GAIN,...",
     )
     parser.add_argument(
+        "--effort-lag",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="time by which efforts come after the motion, s; identify reports it (default: 0)",
+    )
+    parser.add_argument(
         "--motor-side",
         action="store_true",
         help="positions and efforts are those of the motors behind the URDF's <transmission>s",
@@ -130,6 +137,7 @@ def read_recordings(
             degrees=arguments.degrees,
             drive_gains=gains,
             actuators=actuators,
+            effort_lag=arguments.effort_lag,
         )
         for path in paths or arguments.recordings
     ]

@@ -17,6 +17,7 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.progress import Progress, quiet
 from robot_dynamics.identification.effort_bands import EffortBands, calibrated, names_of
+from robot_dynamics.identification.effort_lag import lag_warnings
 from robot_dynamics.identification.effort_model import EffortModel, drive_matrix
 from robot_dynamics.identification.friction_and_bodies import Fit
 from robot_dynamics.identification.link_inertias import LinkInertias
@@ -30,7 +31,7 @@ from robot_dynamics.identification.validation import (
 )
 from robot_dynamics.recordings.data_quality import checked_motion
 from robot_dynamics.recordings.recording import Recording
-from robot_dynamics.recordings.signals import Signals
+from robot_dynamics.recordings.signals import Signals, recordings_of
 from robot_dynamics.robot.robot import Robot
 
 
@@ -116,6 +117,7 @@ def identify(
     motion, found = checked_motion(robot, recording, cutoff)
     progress("choosing friction", 0.1)
     fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia, memory=memory)
+    found += lag_warnings(fit, recordings_of(recording))
     free = fit.free
     progress("consistent inertias", 0.6)
     links = LinkInertias.of(robot)

@@ -69,14 +69,23 @@ class Fit:
         self.p = len(self.prior)
         self.tau, self.half = (x @ np.linalg.inv(drive) for x in (motion.tau, motion.half))
         self.columns = FrictionColumns(motion, drive)
-        self.shapes = [FrictionTerms(0.02 * v, viscous=True) if v > 0.0 else FrictionTerms()
-                       for v in self.columns.speed]  # fmt: skip
+        self.shapes = self._plain_friction()
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
         self.moving = moves(motion, drive)
         self.usable = ~saturated(motion.raw, limit) & ~waits(motion, self.moving)[:, None]
         self.blocks = successive_blocks(motion.time)
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()
+
+    def _plain_friction(self) -> list[FrictionTerms]:
+        return [FrictionTerms(0.02 * v, viscous=True) if v > 0.0 else FrictionTerms()
+                for v in self.columns.speed]  # fmt: skip
+
+    def with_plain_friction(self) -> Fit:
+        """Return this fit before friction is chosen, without a new estimate."""
+        plain = copy.copy(self)
+        plain.shapes = self._plain_friction()
+        return plain
 
     # -- the linear problem -----------------------------------------------------------------
 

@@ -103,6 +103,7 @@ class Recording:
         degrees: bool = False,
         drive_gains: npt.ArrayLike | None = None,
         actuators: Actuators | None = None,
+        effort_lag: float = 0.0,
     ) -> Recording:
         """Read a .mcap or .db3 bag (file or folder), a .csv (or .csv.gz), or an .npz.
 
@@ -119,6 +120,7 @@ class Recording:
             drive_gains: N m or N per unit of current if efforts are currents, shape (n,),
                 with signs; at the motors if `actuators` are given.
             actuators: Transmissions, if positions and efforts are those of motors.
+            effort_lag: Time by which efforts come after the motion, s.
 
         Raises:
             RecordingError: One line that names the fault in the file and the remedy.
@@ -145,7 +147,8 @@ class Recording:
         recording = Recording(time, q, qd, tau, source, unit_known, table.runs)
         if actuators is not None:
             recording = recording.at_joints(actuators.in_order(robot.joint_names))
-        return replace(recording, q=_unwrapped(recording.q, rotating, robot, source))
+        recording = replace(recording, q=_unwrapped(recording.q, rotating, robot, source))
+        return recording.with_earlier_efforts(effort_lag) if effort_lag else recording
 
     # -- parts and conversions ----------------------------------------------------------------
 
@@ -155,6 +158,14 @@ class Recording:
         kept = (t >= start) & (t < end)
         qd = None if self.qd is None else self.qd[kept]
         return replace(self, time=self.time[kept], q=self.q[kept], qd=qd, tau=self.tau[kept])
+
+    def with_earlier_efforts(self, lag: float) -> Recording:
+        """Return the recording with efforts by `lag` s earlier, where both have been recorded."""
+        at = self.time + lag
+        kept = (at >= self.time[0]) & (at <= self.time[-1])
+        tau = np.column_stack([np.interp(at[kept], self.time, column) for column in self.tau.T])
+        qd = None if self.qd is None else self.qd[kept]
+        return replace(self, time=self.time[kept], q=self.q[kept], qd=qd, tau=tau)
 
     def at_joints(self, actuators: Actuators) -> Recording:
         """Convert motor positions, velocities and efforts to those of the driven joints."""
