@@ -13,7 +13,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z](?:[A-Za-z0-9]|_(?!_))*", re.ASCII)
 LONGEST = 48
 """Characters of an identifier; C promises to tell 63 apart, and suffixes follow."""
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_ .,:;=+@()<>^|/'\[\]-]", re.ASCII)
+_UNSAFE = re.compile(r"[^\w .,:;=+@()<>^|/'\[\]-]")
+"""All but word characters of any script, and punctuation that is safe in every language."""
 
 
 def identifier(name: str, prefix: str = "x") -> str:

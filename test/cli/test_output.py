@@ -1,6 +1,9 @@
 """--json: what a program reads is what the library computes, and nothing else is on stdout."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -152,3 +155,13 @@ def test_simulate_has_the_errors_on_a_moving_base(capsys):
     errors = answer(capsys, "simulate", "planar_2r", *words)["rms_error"]
     known, unknown = (np.array(errors[name]) for name in ("base as an input", "base unknown"))
     assert (known < 0.5 * unknown).all()  # the rest is of efforts that are held for a cycle
+
+
+def test_a_terminal_that_lacks_a_character_shows_its_code(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(find_robot("planar_2r").read_text().replace("planar_2r", "Größe"))
+    words = [sys.executable, "-m", "robot_dynamics", "equations", str(path), "--as", "c"]
+    process = subprocess.run(
+        words, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, check=True
+    )
+    assert b" * robot: Gr\\xf6\\xdfe\n" in process.stdout

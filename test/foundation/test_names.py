@@ -33,6 +33,7 @@ def test_names_that_look_alike_stay_different():
 def test_nothing_in_a_comment_ends_it():
     text = comment('*/ x\\\n/ ??/ """ \u2028 a/b (c)')
     assert text == "%2A/ x%5C%0A/ %3F%3F/ %22%22%22 %E2%80%A8 a/b (c)"
+    assert comment("Größe 轴 1, ось_2") == "Größe 轴 1, ось_2"
     assert comment("50%") == "50%25" != comment("50%2525")
 
 
