@@ -11,14 +11,11 @@ A real robot does not move before it gets a trajectory or `motion`:
 List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
-import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-import yaml
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -51,20 +48,13 @@ from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
-from robot_dynamics.viewer.marks import reach
+from robot_dynamics.viewer.rviz_config import PREFIXES, mesh_prefixes, rviz_config
 
 PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
 
-PREFIXES = "AMENT_PREFIX_PATH"
-"""Folders in which rviz2 looks for the packages of meshes."""
-
-POSE_DELAY_S = 0.2
-"""Longest time that joint_states wait in rviz2 for the poses of the links, s: four periods of
-robot_state_publisher."""
-
-VIEW_DISTANCE = 0.9
-"""Distance of the camera over the size of the robot, m/m."""
+ELSEWHERE = "elsewhere"
+"""Value of the argument rviz for an rviz2 that this launch does not start."""
 
 ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
@@ -99,7 +89,8 @@ ARGUMENTS = (
     ("monitor", "false", "Start monitor_node, which warns when the model does not fit; in the same "
      "process with composed:=true", TRUE_FALSE),
     ("repeat", "", "Repeat the motion; empty: in rviz with the simulator", ["", *TRUE_FALSE]),
-    ("rviz", "false", "Start rviz2, and marker_node for it", TRUE_FALSE),
+    ("rviz", "false", "Start rviz2 and what it needs; elsewhere: what it needs, for an rviz2 on "
+     "another computer", [*TRUE_FALSE, ELSEWHERE]),
     ("robot_state_publisher", "", "Start one; empty: for rviz, unless simulation is false: a robot "
      "brings its own", ["", *TRUE_FALSE]),
     ("rviz_config", "", "Configuration of rviz2; empty for the shipped one, with frame and view "
@@ -203,7 +194,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # The simulator keeps the time
     if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
-    monitored, shown = given["monitor"] == "true", given["rviz"] == "true"
+    monitored, shown = given["monitor"] == "true", given["rviz"] != "false"
     started: list[LaunchDescriptionEntity] = [
         LogInfo(msg=line)
         for line in [
@@ -284,7 +275,7 @@ def displays(
         robot: The robot.
         reference: Topic of the reference.
     """
-    asked, shown = given["robot_state_publisher"], given["rviz"] == "true"
+    asked, shown = given["robot_state_publisher"], given["rviz"] != "false"
     parameters = {"use_sim_time": given["use_sim_time"] == "true"}
     described = {**parameters, "robot_description": description}
     started = []
@@ -315,7 +306,11 @@ def displays(
         )
         frames = ["--frame-id", root, "--child-frame-id", f"{ghost}/{root}"]
         start("tf2_ros", "static_transform_publisher", name="reference_root", arguments=frames)
-        path = given["rviz_config"] or rviz_file(robot, given["rate"])
+    if given["rviz"] == "true":
+        ghost = given["mode"] not in TASK_MODES
+        own = given["rviz_config"]
+        text = "" if own else rviz_config(robot, float(given["rate"] or 0.0), ghost=ghost)
+        path = own or temporary_file(text)
         start(
             "rviz2",
             parameters=[parameters],
@@ -323,28 +318,6 @@ def displays(
             additional_env={PREFIXES: mesh_prefixes()},
         )
     return started
-
-
-def mesh_prefixes() -> str:
-    """Return AMENT_PREFIX_PATH with the prefix in which the package index installs robots."""
-    folders = [Path(entry) / "cmeel.prefix" for entry in sys.path]
-    found = [str(folder) for folder in folders if (folder / "share/ament_index").is_dir()]
-    return os.pathsep.join(filter(None, [os.environ.get(PREFIXES), *dict.fromkeys(found)]))
-
-
-def rviz_file(robot: Robot, rate: str) -> str:
-    """Copy the shipped configuration of rviz2, with frame and view of a robot; return its path."""
-    path = next(share_folder().glob("*/robot_dynamics.rviz"))
-    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    manager, (middle, size) = tree["Visualization Manager"], reach(robot)
-    manager["Global Options"]["Fixed Frame"] = robot.links[0].name
-    view = manager["Views"]["Current"]
-    view["Focal Point"] = dict(zip("XYZ", middle.tolist(), strict=True))
-    view["Distance"] = VIEW_DISTANCE * size
-    for display in manager["Displays"]:
-        if "Filter size" in (topic := display.get("Topic", {})):
-            topic["Filter size"] = max(topic["Filter size"], round(POSE_DELAY_S * float(rate or 0)))
-    return temporary_file(yaml.safe_dump(tree))
 
 
 def silent_hardware(description: str) -> list[str]:

@@ -430,6 +430,21 @@ def test_joint_states_wait_in_rviz_for_four_periods_of_robot_state_publisher(rat
     assert display(manager, "Joint efforts")["Topic"]["Filter size"] == held
 
 
+def test_rviz_elsewhere_gets_all_that_it_shows():
+    here, elsewhere = (
+        [node.node_executable for node in started(rviz=value, repeat="true")]
+        for value in ("true", "elsewhere")
+    )
+    assert [name for name in here if name != "rviz2"] == elsewhere
+    assert {"marker_node", "static_transform_publisher"} < {*elsewhere}
+
+
+@pytest.mark.parametrize(("mode", "shown"), [("", True), ("cartesian_impedance", False)])
+def test_the_ghost_is_hidden_where_a_law_in_task_space_follows_no_reference(mode, shown):
+    _, manager = rviz(mode=mode)
+    assert display(manager, "Reference")["Enabled"] is shown
+
+
 def test_the_ghost_in_rviz_stands_on_the_frames_of_its_own_publisher():
     _, manager = rviz()
     prefix = display(manager, "Reference")["TF Prefix"]

@@ -37,6 +37,9 @@ FORCE_SCALE = 0.01
 MOMENT_SCALE = 0.1
 """Length of the arrow of a moment, m/(N m)."""
 
+POSES = 50
+"""Number of poses in which the links of a robot show its workspace."""
+
 SMALLEST_M = 0.2
 """Least size of a workspace, m."""
 
@@ -47,24 +50,33 @@ Point = tuple[float, float, float]
 
 
 class Reach(NamedTuple):
-    """Middle (shape (3,), m) and diagonal (m) of the box that holds all links in any pose."""
+    """Space of the links of a robot in any pose.
+
+    Args:
+        middle: Middle of the box that holds them, shape (3,), m.
+        size: Diagonal of that box, m.
+        radius: Radius of the ball about the middle that holds them, m.
+    """
 
     middle: Array
     size: float
+    radius: float
 
 
 def reach(robot: Robot) -> Reach:
-    """Return the space of the links of a robot in 20 sampled poses, in the root link."""
+    """Return the space of the links of a robot in sampled poses, in the root link."""
     places = np.array(
         [
             pose.translation
-            for q in sample_poses(robot, 20)
+            for q in sample_poses(robot, POSES)
             for pose in link_poses(robot, q).values()
         ],
         dtype=np.float64,
     )
     low, high = places.min(axis=0), places.max(axis=0)
-    return Reach((low + high) / 2.0, max(float(np.linalg.norm(high - low)), SMALLEST_M))
+    middle, size = (low + high) / 2.0, max(float(np.linalg.norm(high - low)), SMALLEST_M)
+    radius = float(np.linalg.norm(places - middle, axis=1).max())
+    return Reach(middle, size, max(radius, SMALLEST_M / 2.0))
 
 
 def tinted(own: Colour, share: float) -> Colour:

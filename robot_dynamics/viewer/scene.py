@@ -81,7 +81,7 @@ class RobotScene:
 
     def _add_surroundings(self) -> None:
         scene = self._scene
-        self.middle, self.size = reach(self._robot)
+        self.middle, self.size, _ = reach(self._robot)
         scene.add_grid("/ground", width=4.0, height=4.0, position=(0.0, 0.0, 0.0))
         g = np.asarray(self._robot.gravity, dtype=float)
         if g.any():

@@ -10,6 +10,7 @@
     robot-dynamics ros get controller_node mode
     robot-dynamics ros call simulator_node/reset
     robot-dynamics ros topics
+    robot-dynamics ros rviz panda -o panda.rviz                 configure rviz2 for a robot
 
 ROS_DOMAIN_ID and --namespace select the nodes.
 """
@@ -17,6 +18,7 @@ ROS_DOMAIN_ID and --namespace select the nodes.
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy as np
 from robot_dynamics.cli.arguments import (
     load_robot,
     number_list,
+    output_file,
     positive,
     ros_needed,
     take_negative_lists,
@@ -33,7 +36,9 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.units import FULL_TURN
+from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.trajectory import Waypoints, interpolate, polynomial_345
+from robot_dynamics.viewer.rviz_config import PREFIXES, mesh_prefixes, rviz_config
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.ros.terminal import Terminal
@@ -75,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     nudge.add_argument("--yes", action="store_true", help="push without asking")
     take_negative_lists(nudge)
+    rviz = actions.add_parser("rviz", help="write a configuration of rviz2 that fits a robot")
+    rviz.add_argument("robot", help="name or URDF path")
+    rviz.add_argument("-o", "--output", type=output_file, help="file (default: print it)")
     for name in ("set", "get"):
         action = actions.add_parser(name, help=f"{name} a parameter of a node")
         action.add_argument("node")
@@ -93,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotDynamicsError: If there is no rclpy, or no such node.
     """
+    if arguments.action == "rviz":
+        return _rviz(arguments)
     with ros_needed():
         from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
     if arguments.action == "nudge":
@@ -105,6 +115,18 @@ def run(arguments: argparse.Namespace) -> int:
             print(ros.move(goal))
         else:
             _do(ros, arguments)
+    return 0
+
+
+def _rviz(arguments: argparse.Namespace) -> int:
+    """Write a configuration of rviz2, and print the call that uses it."""
+    text = rviz_config(load_robot(arguments.robot, inertia=False))
+    if arguments.output is None:
+        print(text, end="")
+        return 0
+    write_whole(arguments.output, text)
+    prefixes = shlex.quote(mesh_prefixes())
+    print(f"{PREFIXES}={prefixes} rviz2 -d {shlex.quote(str(arguments.output))}")
     return 0
 
 
