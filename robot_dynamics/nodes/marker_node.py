@@ -1,23 +1,29 @@
-"""marker_node: publish load, reference, gravity and wrench of a robot as markers."""
+"""marker_node: publish load, reference, gravity, wrench and target of a robot as markers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import monotonic
 
+import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point
+from geometry_msgs.msg import Point, PoseStamped, TwistStamped
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.nodes.observer_node import ObserverNode
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.observer_node import SILENCE_S, ObserverNode
+from robot_dynamics.nodes.ros.hand_messages import pose_from_msg, twist_from_msg
 from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.topics import OUTPUT_QOS
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.robot import Robot
+from robot_dynamics.spatial import Pose, rotation_about
 from robot_dynamics.viewer.marks import Mark, Marks
+from robot_dynamics.viewer.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,11 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         super().configure()
         self._marks = Marks(Dynamics(self.robot))
         self._markers = self.create_publisher(MarkerArray, "markers", OUTPUT_QOS)
+        self._hand, self._way, self._hand_at = Pose.identity(), np.zeros(6), -np.inf
+        self._inputs += [
+            self.create_loop_subscriber(PoseStamped, "cartesian_pose", self._on_pose, COMMAND_QOS),
+            self.create_loop_subscriber(TwistStamped, "cartesian_error", self._on_way, COMMAND_QOS),
+        ]
 
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
@@ -48,11 +59,30 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         super().update_robot(robot)
         self._marks = Marks(Dynamics(robot))
 
+    def _on_pose(self, msg: PoseStamped) -> None:
+        self._hand, self._hand_at = pose_from_msg(msg), monotonic()
+
+    def _on_way(self, msg: TwistStamped) -> None:
+        self._way = twist_from_msg(msg)
+
+    def _measured(self) -> Snapshot:
+        now = super()._measured()
+        if monotonic() - self._hand_at > SILENCE_S:
+            return now
+        return replace(now, hand=self._hand, target=moved_by(self._hand, self._way))
+
     def _publish(self) -> None:
         if self.driven and self._markers.get_subscription_count():
             marks = self._marks.of(self._measured())
             stamp = time_msg(self._states.stamp)
             self._markers.publish(marker_array(marks, self._marks.frame, stamp))
+
+
+def moved_by(pose: Pose, way: Array) -> Pose:
+    """Return a pose moved by a translation over a rotation vector, shape (6,), m and rad."""
+    angle = float(np.linalg.norm(way[3:]))
+    turn = rotation_about(way[3:] / angle, np.array(angle)) if angle else np.eye(3)
+    return Pose(turn @ pose.rotation, pose.translation + way[:3])
 
 
 def marker_array(marks: Iterable[Mark], frame: str, stamp: Time) -> MarkerArray:
@@ -76,5 +106,6 @@ def _marker(mark: Mark, frame: str, stamp: Time) -> Marker:
     position = marker.pose.position
     position.x, position.y, position.z = mark.position
     marker.pose.orientation.w = 1.0
+    marker.text = mark.text
     marker.points = [Point(x=x, y=y, z=z) for x, y, z in mark.points]
     return marker

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.control import effort_limits
+from robot_dynamics.control.target_motion import way_between
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
@@ -30,6 +32,8 @@ PATH: Colour = (20, 160, 120)
 GRAVITY: Colour = (120, 90, 200)
 PUSH: Colour = (240, 110, 20)
 WRENCH: Colour = (200, 40, 120)
+MOMENT: Colour = (150, 95, 40)
+TEXT: Colour = (40, 40, 40)
 
 FORCE_SCALE = 0.01
 """Length of the arrow of a force, m/N."""
@@ -94,6 +98,7 @@ class Kind(IntEnum):
     ARROW = 0
     SPHERE = 2
     LINE_LIST = 5
+    TEXT_VIEW_FACING = 9
 
 
 class Mark(NamedTuple):
@@ -109,6 +114,7 @@ class Mark(NamedTuple):
         position: Position, m.
         points: Ends of an arrow or of lines, m.
         shown: False to remove it.
+        text: Text of a label.
     """
 
     name: str
@@ -120,6 +126,7 @@ class Mark(NamedTuple):
     position: Point = (0.0, 0.0, 0.0)
     points: tuple[Point, ...] = ()
     shown: bool = True
+    text: str = ""
 
 
 class Marks:
@@ -138,24 +145,27 @@ class Marks:
 
     def of(self, now: Snapshot) -> list[Mark]:
         """Return the marks of one state."""
-        return [*self._loads(now), *self._reference(now), *self._arrows(now)]
+        return [*self._loads(now), *self._reference(now), *self._arrows(now), *self._target(now)]
 
     def _loads(self, now: Snapshot) -> Iterator[Mark]:
         poses, size = link_poses(self._tree, now.q), BALL * self._size
         shares = np.clip(np.nan_to_num(np.abs(now.tau) / self._limit), 0.0, 1.0)
         for k, leader in enumerate(self._tree.coupling.leader):
             at, colour = poses[self._tree.links[k + 1].name], tinted(NEUTRAL, shares[leader])
-            yield Mark("load", k, Kind.SPHERE, (size,) * 3, colour, 0.8, _point(at.translation))
+            # Opaque: where two surfaces are half transparent, their order changes with the pose
+            yield Mark("load", k, Kind.SPHERE, (size,) * 3, colour, 1.0, _point(at.translation))
 
     def _reference(self, now: Snapshot) -> Iterator[Mark]:
-        """Yield lines from link to link at the reference."""
+        """Yield lines from link to link at the reference, which a law in task space ignores."""
         if now.q_d is None:
             return
         poses = link_poses(self._tree, now.q_d)
         ends = [name for joint in self._tree.joints for name in (joint.parent, joint.child)]
         points = tuple(_point(poses[name].translation) for name in ends)
         width = (0.01 * self._size, 0.0, 0.0)
-        yield Mark("reference", 0, Kind.LINE_LIST, width, GHOST, 0.4, points=points)
+        yield Mark(
+            "reference", 0, Kind.LINE_LIST, width, GHOST, 0.4, points=points, shown=now.hand is None
+        )
 
     def _arrows(self, now: Snapshot) -> Iterator[Mark]:
         g, size = self._gravity, self._size
@@ -163,15 +173,42 @@ class Marks:
             start = np.array([-0.2, 0.2, 0.3]) * size
             end = start + 0.12 * size * g / np.linalg.norm(g)
             yield self._arrow("gravity", 0, start, end, GRAVITY)
+            yield self._label("gravity", 1, start, "gravity")
         R, p = self._dynamics.pose(now.q, self._tool)
         wrench = np.zeros(6) if now.wrench is None else now.wrench
-        yield self._arrow("wrench", 0, p, p + FORCE_SCALE * R @ wrench[:3], WRENCH)
-        yield self._arrow("wrench", 1, p, p + MOMENT_SCALE * R @ wrench[3:], GRAVITY)
+        named = (("force", "N", WRENCH, FORCE_SCALE), ("moment", "N m", MOMENT, MOMENT_SCALE))
+        for k, (name, unit, colour, scale) in enumerate(named):
+            part = wrench[3 * k : 3 * k + 3]
+            end, size = p + scale * R @ part, float(np.linalg.norm(part))
+            yield self._arrow("wrench", k, p, end, colour)
+            yield self._label("wrench", 2 + k, end, f"{name} {size:.3g} {unit}" if size else "")
+
+    def _target(self, now: Snapshot) -> Iterator[Mark]:
+        """Yield the axes of the target of the hand, and the way to it with its length."""
+        hand, target = now.hand or Pose.identity(), now.target or Pose.identity()
+        shown, p = now.hand is not None and now.target is not None, target.translation
+        ends = p + 0.08 * self._size * target.rotation.T
+        axes = tuple(_point(at) for end in ends for at in (p, end))
+        way = _point(hand.translation), _point(p)
+        for k, (points, colour) in enumerate(((axes, GHOST), (way, HOT))):
+            width = (0.005 * self._size, 0.0, 0.0)
+            yield Mark("target", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
+        off = way_between(hand, target)
+        length, angle = (float(np.linalg.norm(part)) for part in (off[:3], off[3:]))
+        text = f"target: {1e3 * length:.3g} mm, {np.degrees(angle):.3g} deg" if shown else ""
+        yield self._label("target", 2, p, text)
+
+    def _label(self, name: str, number: int, at: Array, text: str) -> Mark:
+        """Return a label beside a point; an empty one is removed."""
+        height = 0.03 * self._size
+        place, scale = _point(at + (0.0, 0.0, height)), (0.0, 0.0, height)
+        kind, shown = Kind.TEXT_VIEW_FACING, bool(text)
+        return Mark(name, number, kind, scale, TEXT, 1.0, place, shown=shown, text=text)
 
     def _arrow(self, name: str, number: int, start: Array, end: Array, colour: Colour) -> Mark:
         x, y, z = (share * self._size for share in (0.008, 0.02, 0.03))
         points, shown = (_point(start), _point(end)), bool(np.any(start != end))
-        return Mark(name, number, Kind.ARROW, (x, y, z), colour, 0.9, points=points, shown=shown)
+        return Mark(name, number, Kind.ARROW, (x, y, z), colour, 1.0, points=points, shown=shown)
 
 
 def _point(p: Array) -> Point:

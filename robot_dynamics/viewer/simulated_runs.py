@@ -217,7 +217,7 @@ def markers_message(marks: Iterable[Mark], frame: str, stamp: int) -> bytes:
             texture_resource="",
             texture=image,
             uv_coordinates=[],
-            text="",
+            text=mark.text,
             mesh_resource="",
             mesh_file=mesh,
             mesh_use_embedded_materials=False,

@@ -2,15 +2,21 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from visualization_msgs.msg import MarkerArray
 
+from robot_dynamics.control.target_motion import way_between
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.composition import composed
-from robot_dynamics.nodes.marker_node import MarkerNode
+from robot_dynamics.nodes.marker_node import MarkerNode, moved_by
 from robot_dynamics.nodes.runtime.process import Process
+from robot_dynamics.spatial import Pose
 from ros_system import Peer, lasting_node, wait_for
 
 
@@ -47,9 +53,48 @@ def test_markers_show_load_reference_and_gravity_where_the_arm_is(nodes, marker_
     wait_for(elbow_is_shown, "markers where the arm is")
     peer.close()
     markers = {(marker.ns, marker.id): marker for marker in heard[-1].markers}
-    names = {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0)}
-    assert set(markers) == names | {("wrench", 0), ("wrench", 1)}
+    names = {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0), ("gravity", 1)}
+    names |= {("wrench", k) for k in range(4)} | {("target", k) for k in range(3)}
+    assert set(markers) == names
+    assert markers["gravity", 1].text == "gravity"
     assert {marker.header.frame_id for marker in markers.values()} == {"base_link"}
     assert markers["wrench", 0].action == markers["wrench", 1].action == 2  # none: deleted
     arrow = markers["gravity", 0].points
     assert arrow[1].z < arrow[0].z
+
+
+def test_the_target_of_the_hand_is_shown_while_a_controller_reports_the_hand(
+    nodes, marker_node, domain
+):
+    peer = Peer(domain)
+    heard = peer.listen(MarkerArray, "markers")
+    hand, error = (
+        peer.publisher(PoseStamped, "cartesian_pose"),
+        peer.publisher(TwistStamped, "cartesian_error"),
+    )
+    pose, way = PoseStamped(), TwistStamped()
+    pose.pose.position.x, pose.pose.orientation.w = 0.5, 1.0
+    way.twist.linear.y = 0.02
+
+    def label():
+        last = heard[-1].markers if heard else []
+        return next((m.text for m in last if (m.ns, m.id) == ("target", 2) and not m.action), "")
+
+    def is_shown():
+        error.publish(way)
+        hand.publish(pose)
+        return label() == "target: 20 mm, 0 deg"
+
+    wait_for(is_shown, "the target")
+    wait_for(lambda: not label(), "no target without a controller of the hand")
+    peer.close()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_pose_moved_by_the_way_to_another_is_that_one(seed):
+    rng = np.random.default_rng(seed)
+    turns = Rotation.random(2, rng=rng).as_matrix()
+    start, end = (Pose(R, rng.normal(size=3)) for R in turns)
+    moved = moved_by(start, way_between(start, end))
+    np.testing.assert_allclose(moved.rotation, end.rotation, atol=1e-7)  # half a turn is singular
+    np.testing.assert_allclose(moved.translation, end.translation, atol=1e-12)

@@ -6,7 +6,8 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import find_robot
-from robot_dynamics.viewer.marks import FORCE_SCALE, HOT, NEUTRAL, Marks
+from robot_dynamics.spatial import Pose, rotation_about
+from robot_dynamics.viewer.marks import FORCE_SCALE, HOT, NEUTRAL, Kind, Marks
 from robot_dynamics.viewer.snapshot import Snapshot
 
 ROUND_OFF = 1e-12  # m, of positions near 1 m
@@ -48,6 +49,39 @@ def test_the_reference_is_drawn_while_there_is_one(robot, marks):
     line = shown(marks, [0.3, 0.4], q_d=np.array([1.0, -0.5]))["reference", 0]
     elbow = link_poses(robot, np.array([1.0, -0.5]))["link_2"].translation
     np.testing.assert_allclose(line.points[3], elbow, atol=ROUND_OFF)
+
+
+def test_arrows_have_labels_and_colours_of_their_own(marks):
+    found = shown(marks, [0.3, 0.4], wrench=np.array([0.0, 3.0, 4.0, 0.0, 0.0, 2.0]))
+    assert found["wrench", 2].text == "force 5 N" and found["wrench", 3].text == "moment 2 N m"
+    assert found["gravity", 1].text == "gravity"
+    arrows = [mark for mark in found.values() if mark.kind is Kind.ARROW]
+    assert len({mark.colour for mark in arrows}) == len(arrows) == 3
+    none = shown(marks, [0.3, 0.4])
+    assert not (none["wrench", 2].shown or none["wrench", 3].shown)
+
+
+def test_balls_are_opaque_so_that_their_colour_is_steady(marks):
+    found = shown(marks, [0.3, 0.4])
+    assert {mark.alpha for mark in found.values() if mark.kind is Kind.SPHERE} == {1.0}
+
+
+def test_a_law_in_task_space_shows_target_and_error_in_place_of_the_reference(robot, marks):
+    q, q_d = [0.3, 0.4], np.array([1.0, -0.5])
+    hand = Pose(*Dynamics(robot).pose(np.array(q)))
+    turn = rotation_about(np.array([0.0, 0.0, 1.0]), np.radians(30.0))
+    target = Pose(turn @ hand.rotation, hand.translation + [0.03, 0.0, 0.04])
+    found = shown(marks, q, q_d=q_d, hand=hand, target=target)
+    assert not found["reference", 0].shown
+    assert found["target", 2].text == "target: 50 mm, 30 deg"
+    np.testing.assert_allclose(found["target", 1].points[0], hand.translation, atol=ROUND_OFF)
+    np.testing.assert_allclose(found["target", 1].points[1], target.translation, atol=ROUND_OFF)
+    start, end = map(np.array, found["target", 0].points[:2])
+    along = (end - start) / np.linalg.norm(end - start)
+    np.testing.assert_allclose(along, target.rotation[:, 0], atol=ROUND_OFF)
+    joints = shown(marks, q, q_d=q_d)
+    assert joints["reference", 0].shown
+    assert not any(joints["target", k].shown for k in range(3))
 
 
 def test_a_wrench_is_an_arrow_at_the_hand_and_none_removes_it(robot, marks):
