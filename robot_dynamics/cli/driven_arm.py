@@ -11,8 +11,9 @@ import numpy as np
 
 from robot_dynamics.cli.arguments import load_robot
 from robot_dynamics.cli.chosen_joints import still_joints
+from robot_dynamics.control.added_efforts import SWITCHES
 from robot_dynamics.control.gains import Gains
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.export.controllers_config import controller_parameters
 from robot_dynamics.export.driver_checks import (
     check_efforts,
@@ -25,6 +26,9 @@ from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 
+ADDS = {name.replace(" ", "-"): name for name in SWITCHES}
+"""Efforts that a robot may add, by their names on the command line."""
+
 
 def add_driver(parser: argparse.ArgumentParser) -> None:
     """Add the option for the driver of the arm; see `driven_arm`."""
@@ -34,6 +38,38 @@ def add_driver(parser: argparse.ArgumentParser) -> None:
         help="driver of the arm, of `robot-dynamics drivers`, or none (default: by the hardware of "
         "the URDF)",
     )
+
+
+def add_adds(parser: argparse.ArgumentParser) -> None:
+    """Add the option for what the robot adds to the commands; see `adds_of`."""
+    parser.add_argument(
+        "--adds",
+        metavar="EFFORT,...",
+        help=f"efforts that the robot adds to the commands itself, of {', '.join(ADDS)}, or none; "
+        "the controller leaves them out (default: what is known of the driver, or none)",
+    )
+
+
+def adds_of(arguments: argparse.Namespace) -> tuple[str, ...] | None:
+    """Return what the robot adds, of `SWITCHES`, as the option says; None without it.
+
+    Raises:
+        UnknownNameError: If it names another effort.
+    """
+    if arguments.adds is None:
+        return None
+    names = [word.strip() for word in arguments.adds.split(",") if word.strip() != "none"]
+    for name in names:
+        check_known("effort", name, "--adds", [*ADDS, "none"])
+    return tuple(ADDS[name] for name in names)
+
+
+def added_by(driver: Driver | None, adds: Sequence[str] | None) -> tuple[str, ...]:
+    """Return all efforts that a robot adds, which a model refuses to add again."""
+    if driver is None:
+        return tuple(adds or ())
+    of_drives = driver.added[len(driver.adds.value) :]
+    return (*(driver.adds.value if adds is None else adds), *of_drives)
 
 
 def given_driver(name: str | None) -> Driver | None:

@@ -38,24 +38,32 @@ CANCEL = 0.5
 """Time from the velocity limit to rest when a goal is cancelled, s."""
 
 
-def switches(driver: Driver | None) -> dict[str, bool]:
-    """Return the parameters that leave out what the robot adds itself."""
-    adds = () if driver is None else driver.adds.value
+def switches(adds: Sequence[str]) -> dict[str, bool]:
+    """Return the parameters that leave out what the robot adds itself, of `SWITCHES`."""
     return {SWITCHES[effort]: False for effort in adds}
 
 
 def controller_parameters(
-    robot: Robot, driver: Driver | None, hardware: Sequence[Hardware] = ()
+    robot: Robot,
+    driver: Driver | None,
+    hardware: Sequence[Hardware] = (),
+    adds: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return the parameters of the controller that follow from the driver and its hardware.
+
+    Args:
+        robot: Robot of the controller.
+        driver: Its driver, if it is known.
+        hardware: Hardware of the URDF, which may set gains.
+        adds: Efforts that the robot adds itself, of `SWITCHES`; by default those of the driver.
 
     Raises:
         RobotError: If the joints are not those of the driver, or a gain of the hardware is no
             number.
     """
     if driver is None:
-        return {}
-    found: dict[str, Any] = switches(driver)
+        return dict(switches(adds or ()))
+    found: dict[str, Any] = switches(driver.adds.value if adds is None else adds)
     limits = _limits(robot, driver)
     if any(limits.values()):
         found["limits"] = limits
@@ -99,7 +107,7 @@ def node_parameters(
     """Return the parameters of feedforward_node and controller_node that follow from the driver."""
     common = {"rate": driver.rate.value, "joints": list(robot.joint_names)}
     return {
-        "feedforward_node": {**common, **switches(driver)},
+        "feedforward_node": {**common, **switches(driver.adds.value)},
         "controller_node": {**common, **controller_parameters(robot, driver, hardware)},
     }
 
@@ -111,6 +119,7 @@ def controllers_config(
     model: str,
     rate: float | None = None,
     hardware: Sequence[Hardware] = (),
+    adds: Sequence[str] | None = None,
 ) -> str:
     """Write the parameters of controller_manager and its controllers, or of the nodes of a bridge.
 
@@ -121,6 +130,7 @@ def controllers_config(
         model: Path of the library of the robot.
         rate: Update rate, Hz; by default that of the driver.
         hardware: Hardware of the URDF, which may set gains.
+        adds: Efforts that the robot adds itself, of `SWITCHES`; by default those of the driver.
 
     Raises:
         RobotError: See `controller_parameters`.
@@ -146,7 +156,7 @@ def controllers_config(
             **types[CONTROLLER],
             "model": model,
             "command_interfaces": list(interfaces),
-            **controller_parameters(robot, driver, hardware),
+            **controller_parameters(robot, driver, hardware, adds),
         },
         FRONT: {
             **types[FRONT],

@@ -13,7 +13,13 @@ import yaml
 
 from driven_arm import STATES, urdf
 from robot_dynamics.cli import main
-from robot_dynamics.control.added_efforts import FRICTION, GRAVITY, VELOCITY_TERMS
+from robot_dynamics.cli.driven_arm import added_by
+from robot_dynamics.control.added_efforts import (
+    DRIVE_FEEDBACK,
+    FRICTION,
+    GRAVITY,
+    VELOCITY_TERMS,
+)
 from robot_dynamics.export.drivers import DRIVERS
 from robot_dynamics.robot import share_folder
 from robot_dynamics.robot.urdf.ros2_control import Interfaces, offered, read_hardware
@@ -352,3 +358,42 @@ def test_info_names_the_wirings_that_fit(plugin, commands, expected, tmp_path, c
     assert main(["info", str(path)]) == 0
     out = capsys.readouterr().out
     assert all(f"wiring: {wiring}" in out for wiring in expected)
+
+
+# -- robots without a profile, and options of one -----------------------------------------------
+
+SWITCHED = "compensate_gravity", "compensate_friction", "compensate_velocity_terms"
+
+
+@pytest.mark.parametrize(
+    ("words", "left_out"),
+    [
+        ((), ()),
+        (("--adds", "gravity"), SWITCHED[:1]),
+        (("--adds", "gravity,velocity-terms"), (SWITCHED[0], SWITCHED[2])),
+        (("--adds", "none"), ()),
+        (("--driver", "franka", "--joints", "joint1,joint2"), SWITCHED[:2]),
+        (("--driver", "franka", "--joints", "joint1,joint2", "--adds", "gravity"), SWITCHED[:1]),
+        (("--driver", "franka", "--joints", "joint1,joint2", "--adds", "none"), ()),
+    ],
+)
+def test_what_the_robot_adds_itself_is_left_out_also_without_a_profile(export, words, left_out):
+    status, nodes, _, err = export(urdf("some/Hardware"), *words)
+    assert status == 0, err
+    controller = nodes["arm_controller"]
+    assert {name: controller[name] for name in SWITCHED if name in controller} == dict.fromkeys(
+        left_out, False
+    )
+
+
+def test_an_unknown_effort_of_the_robot_is_refused_with_the_known_ones(export):
+    _, _, _, err = export(urdf("some/Hardware"), "--adds", "gravitation")
+    assert "no effort 'gravitation' in --adds" in err
+    assert "did you mean 'gravity'?" in err
+
+
+def test_a_model_knows_what_the_robot_adds_and_refuses_to_add_it_again():
+    driver = DRIVERS["openarm"]
+    assert added_by(None, None) == () and added_by(None, (GRAVITY,)) == (GRAVITY,)
+    assert added_by(driver, None) == driver.added
+    assert added_by(driver, (GRAVITY,)) == (GRAVITY, DRIVE_FEEDBACK)

@@ -41,7 +41,14 @@ from robot_dynamics.cli.chosen_joints import (
     robot_of,
     selection_words,
 )
-from robot_dynamics.cli.driven_arm import add_driver, driven_arm, given_driver
+from robot_dynamics.cli.driven_arm import (
+    add_adds,
+    add_driver,
+    added_by,
+    adds_of,
+    driven_arm,
+    given_driver,
+)
 from robot_dynamics.cli.recordings import (
     add_parameters,
     drives_of,
@@ -112,6 +119,7 @@ def _add_config(config: argparse.ArgumentParser) -> None:
     add_robot(config)
     add_lock(config, "joints that stand still, and their positions (rad or m)")
     add_driver(config)
+    add_adds(config)
     config.add_argument(
         "--interfaces",
         metavar="KIND,...",
@@ -135,6 +143,7 @@ def _add_model(model: argparse.ArgumentParser) -> None:
     take_negative_lists(model)
     add_robot(model)
     add_driver(model)
+    add_adds(model)
     add_lock(model, "joints that stand still, and their positions (rad or m)")
     model.add_argument(
         "--payload", type=positive, metavar="MASS", help="carried from the start, kg"
@@ -235,7 +244,12 @@ def _config(arguments: argparse.Namespace) -> int:
     check_offered(file.name, arm.hardware, robot.joint_names, interfaces)
     beside = output.with_name(f"{file.name.partition('.')[0]}.so")
     model = (arguments.model or beside).absolute()
-    text = controllers_config(robot, driver, interfaces, str(model), arguments.rate, arm.hardware)
+    adds = adds_of(arguments)
+    if adds is not None and driver is not None and driver.bridge:
+        raise ArgumentError(f"driver {driver.name} says what the robot adds; leave out --adds")
+    text = controllers_config(
+        robot, driver, interfaces, str(model), arguments.rate, arm.hardware, adds
+    )
     write_whole(output, text)
     rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
     print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")
@@ -261,7 +275,7 @@ def _model(arguments: argparse.Namespace) -> int:
         arguments.bandwidth,
         drives_of(arguments.robot, arguments.parameters, robot),
         False,
-        () if arm.driver is None else arm.driver.added,
+        added_by(arm.driver, adds_of(arguments)),
         _command(arguments),
     )
     say(f"writing the kernels of {robot.name}")
@@ -305,7 +319,7 @@ def _command(arguments: argparse.Namespace) -> str:
     path, given = split_arguments(arguments.robot)
     robot = find_robot(path).name if Path(path).suffix or Path(path).exists() else path
     words = ["robot-dynamics", "export", "model", robot, *given, *selection_words(arguments)]
-    for option in ("driver", "payload", "com", "payload_frame", "frame"):
+    for option in ("driver", "adds", "payload", "com", "payload_frame", "frame"):
         value = getattr(arguments, option)
         if value is not None:
             text = f"{value:g}" if isinstance(value, float) else value
