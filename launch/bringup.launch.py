@@ -154,7 +154,12 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         if motion == "poses":
             read_poses(given["file"])
         else:
-            read_trajectory(given["file"], robot.joint_names)
+            read_trajectory(
+                given["file"],
+                robot.joint_names,
+                followers=robot.followers,
+                speeds=robot.limits.velocity,
+            )
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
     # Ignored parts of the URDF are logged by this launch, not by every node
     described = {"robot_description": description, "log_urdf_warnings": False}

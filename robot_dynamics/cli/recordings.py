@@ -102,7 +102,7 @@ def read_motion_file(path: Path, robot: Robot) -> Waypoints:
     if is_bag(path):
         from robot_dynamics.recordings import bag_trajectories  # noqa: PLC0415  # needs rosbags
 
-        return bag_trajectories.recorded_waypoints(path, robot.joint_names)
+        return bag_trajectories.recorded_waypoints(path, robot.joint_names, robot.followers)
     return read_trajectory(
         path, robot.joint_names, followers=robot.followers, speeds=robot.limits.velocity
     )

@@ -22,6 +22,7 @@ from robot_dynamics.recordings.ros_messages import (
     new_message,
     serialized,
 )
+from robot_dynamics.robot.kinematic_tree import Mimic
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, read_points
@@ -35,12 +36,17 @@ SPACING_S = 0.02
 logger = logging.getLogger(__name__)
 
 
-def recorded_waypoints(path: str | os.PathLike[str], known: Sequence[str]) -> Waypoints:
+def recorded_waypoints(
+    path: str | os.PathLike[str],
+    known: Sequence[str],
+    followers: Mapping[str, Mimic] | None = None,
+) -> Waypoints:
     """Read the first trajectory of a recording, else its reference, else its measured motion.
 
     Args:
         path: .mcap, .db3, or the folder of a bag.
         known: Names of all joints of the robot.
+        followers: Couplings of joints that mimic others, as of `Robot.followers`.
 
     Raises:
         RecordingError: If it cannot be read.
@@ -50,7 +56,7 @@ def recorded_waypoints(path: str | os.PathLike[str], known: Sequence[str]) -> Wa
     for message in bag_messages(file, lambda _, kind: kind == JOINT_TRAJECTORY):
         trajectory = message.read()
         if trajectory.points:
-            return _waypoints(file, trajectory, known)
+            return _waypoints(file, trajectory, known, followers)
     topics = read_motion(file).topics
     for name in FOLLOWED:
         if name in topics and set(topics[name].joint_names) & set(known):
@@ -62,7 +68,11 @@ def recorded_waypoints(path: str | os.PathLike[str], known: Sequence[str]) -> Wa
 
 
 def fill_bag(
-    source: Path, output: Path, known: Sequence[str], fill: Callable[[Waypoints], Waypoints]
+    source: Path,
+    output: Path,
+    known: Sequence[str],
+    fill: Callable[[Waypoints], Waypoints],
+    followers: Mapping[str, Mimic] | None = None,
 ) -> list[Waypoints]:
     """Copy a recording into a new MCAP file, with efforts in its trajectories.
 
@@ -74,6 +84,7 @@ def fill_bag(
         output: File to create.
         known: Names of all joints of the robot.
         fill: Adds efforts to waypoints.
+        followers: Couplings of joints that mimic others, as of `Robot.followers`.
 
     Returns:
         The trajectories with their efforts.
@@ -87,8 +98,8 @@ def fill_bag(
     filled: dict[int, Waypoints] = {}
     for k, message in enumerate(messages):
         if message.kind == JOINT_TRAJECTORY and (given := message.read()).points:
-            filled[k] = fill(_waypoints(source, given, known))
-    added = [] if filled else [fill(recorded_waypoints(source, known))]
+            filled[k] = fill(_waypoints(source, given, known, followers))
+    added = [] if filled else [fill(recorded_waypoints(source, known, followers))]
     file = McapWriter(output)
     try:
         _copy(messages, file, filled, added)
@@ -127,7 +138,9 @@ def _channels(messages: Sequence[BagMessage], file: McapWriter) -> dict[tuple[st
     return channels
 
 
-def _waypoints(path: Path, message: Any, known: Sequence[str]) -> Waypoints:
+def _waypoints(
+    path: Path, message: Any, known: Sequence[str], followers: Mapping[str, Mimic] | None
+) -> Waypoints:
     points = [
         Point(
             point.time_from_start.sec + point.time_from_start.nanosec / NS_PER_S,
@@ -137,7 +150,12 @@ def _waypoints(path: Path, message: Any, known: Sequence[str]) -> Waypoints:
     ]
     try:
         return read_points(
-            list(message.joint_names), points, known, allow_partial=True, allow_end_velocity=True
+            list(message.joint_names),
+            points,
+            known,
+            followers=followers,
+            allow_partial=True,
+            allow_end_velocity=True,
         )
     except TrajectoryError as error:
         raise TrajectoryError(f"{path}: {error}") from None

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     if bag:
         from robot_dynamics.recordings.bag_trajectories import fill_bag  # noqa: PLC0415
 
-        written = fill_bag(source, output, robot.joint_names, filler)
+        written = fill_bag(source, output, robot.joint_names, filler, robot.followers)
     else:
         given = read_trajectory(
             source, robot.joint_names, followers=robot.followers, allow_end_velocity=True
