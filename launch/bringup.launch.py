@@ -227,7 +227,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         started.append(node("marker_node", common, name="marker_node"))
     # First: if a package is missing, launch fails before it starts the others
     reference = dict(remapped).get("reference", "reference")
-    return [*displays(given, description, robot, reference), *started]
+    in_joints = mode_of(given, config) not in TASK_MODES
+    return [*displays(given, description, robot, reference, in_joints), *started]
 
 
 FOLLOWERS = {
@@ -270,7 +271,7 @@ def replacement(given: Mapping[str, str]) -> str:
 
 
 def displays(
-    given: Mapping[str, str], description: str, robot: Robot, reference: str
+    given: Mapping[str, str], description: str, robot: Robot, reference: str, in_joints: bool
 ) -> list[Node]:
     """Return rviz2 and the publishers of poses for it, as far as requested.
 
@@ -279,6 +280,7 @@ def displays(
         description: Text of the URDF.
         robot: The robot.
         reference: Topic of the reference.
+        in_joints: Whether the control law follows it, so that rviz2 shows the robot there.
     """
     asked, shown = given["robot_state_publisher"], given["rviz"] != "false"
     parameters = {"use_sim_time": given["use_sim_time"] == "true"}
@@ -312,9 +314,8 @@ def displays(
         frames = ["--frame-id", root, "--child-frame-id", f"{ghost}/{root}"]
         start("tf2_ros", "static_transform_publisher", name="reference_root", arguments=frames)
     if given["rviz"] == "true":
-        ghost = given["mode"] not in TASK_MODES
         own = given["rviz_config"]
-        text = "" if own else rviz_config(robot, float(given["rate"] or 0.0), ghost=ghost)
+        text = "" if own else rviz_config(robot, float(given["rate"] or 0.0), ghost=in_joints)
         path = own or temporary_file(text)
         start(
             "rviz2",
@@ -350,6 +351,11 @@ def check_file(argument: str, path: str, what: str) -> None:
         raise ArgumentError(f"{argument}:={path}: no such file; give {what}")
 
 
+def mode_of(given: Mapping[str, str], config: str) -> object:
+    """Return the control law of the arguments, or else of the parameter file."""
+    return given["mode"] or parameter_in(config, "controller_node", "mode")
+
+
 def check_hand(given: Mapping[str, str], config: str, robot: Robot) -> None:
     """Check that the robot has the hand that is to move, before any node starts.
 
@@ -358,7 +364,7 @@ def check_hand(given: Mapping[str, str], config: str, robot: Robot) -> None:
         ArgumentError: If none is named, and no rule says which one it is.
     """
     named = given["frame"] or parameter_in(config, "controller_node", "task.frame")
-    mode = given["mode"] or parameter_in(config, "controller_node", "mode")
+    mode = mode_of(given, config)
     if given["frame"]:
         robot.frame(given["frame"])
     elif mode in TASK_MODES and not named:

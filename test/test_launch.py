@@ -440,8 +440,12 @@ def test_rviz_elsewhere_gets_all_that_it_shows():
 
 
 @pytest.mark.parametrize(("mode", "shown"), [("", True), ("cartesian_impedance", False)])
-def test_the_ghost_is_hidden_where_a_law_in_task_space_follows_no_reference(mode, shown):
+def test_the_ghost_is_hidden_where_a_law_in_task_space_follows_no_reference(mode, shown, tmp_path):
     _, manager = rviz(mode=mode)
+    assert display(manager, "Reference")["Enabled"] is shown
+    config = tmp_path / "config.yaml"
+    config.write_text(f"controller_node: {{ros__parameters: {{mode: '{mode or 'pd'}'}}}}")
+    _, manager = rviz(config=str(config))
     assert display(manager, "Reference")["Enabled"] is shown
 
 
