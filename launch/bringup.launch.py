@@ -322,6 +322,7 @@ def displays(
             parameters=[parameters],
             arguments=["-d", path],
             additional_env={PREFIXES: mesh_prefixes()},
+            on_exit=[LogInfo(msg="rviz2 has ended; the other nodes go on, and Ctrl-C ends them")],
         )
     return started
 

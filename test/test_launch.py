@@ -469,6 +469,13 @@ def test_rviz_finds_the_meshes_of_packages_outside_its_path(monkeypatch):
     assert index.is_file()
 
 
+def test_the_end_of_rviz_says_that_the_nodes_go_on():
+    node, _ = rviz()
+    (said,) = node._ExecuteLocal__on_exit
+    (text,) = said.msg
+    assert text.text == "rviz2 has ended; the other nodes go on, and Ctrl-C ends them"
+
+
 def test_a_configuration_of_rviz_is_taken_as_it_is(tmp_path):
     path = tmp_path / "own.rviz"
     path.write_text("Visualization Manager: {Displays: []}")
