@@ -16,13 +16,13 @@ import numpy as np
 from benchmark.table import Table, replace_part
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Model, Settings, Status, gains_for
-from robot_dynamics.control.pose_stream import MARGIN
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose, rotation_about
+from robot_dynamics.trajectory.streams import MARGIN
 
 PAGE = Path(__file__).parents[2] / "docs" / "task-space.md"
 AMPLITUDE_M, AMPLITUDE_RAD, FREQUENCY = 0.08, 0.1, 0.3

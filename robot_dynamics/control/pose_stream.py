@@ -20,23 +20,18 @@ from robot_dynamics.control.fields import SCALAR, Field
 from robot_dynamics.control.logic import both, chosen, less, negated
 from robot_dynamics.control.target_motion import moved, pose_difference
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.trajectory.streams import (
+    BEYOND,
+    FORGOTTEN_S,
+    GAP,
+    MARGIN,
+    STREAM_S,
+    filter_gains,
+    mean_interval,
+)
 
-STREAM_S, GAP = 0.25, 4.0
-"""Longest time between two poses of one motion, s; while it lasts, multiple of its interval."""
-
-MARGIN, BEYOND = 0.5, 1.0
-"""Intervals that the goal is further behind than one; intervals for which it goes on without a new
-pose."""
-
-AVERAGED_S, FORGOTTEN_S, DRIFT = 5.0, 5.0, 1e-3
-"""Times over which intervals are averaged and in which the largest lateness is forgotten, s; rate
-at which two clocks may drift apart."""
-
-LONGEST = 1.5
-"""Multiple of the mean interval that counts at most: a longer one is that of a lost pose."""
-
-FILTER_S = 0.05
-"""Time over which poses are filtered, s, or one interval if that is longer."""
+DRIFT = 1e-3
+"""Rate at which two clocks may drift apart."""
 
 SHORTEST_S = 0.03
 """Time over which the goal comes to its stream at least, s."""
@@ -152,8 +147,7 @@ class PoseStream:
         third = both(streams, less(0.0, mean))
         passed = chosen(streams, passed, 1.0)
         age = self.stream_age + passed
-        share = passed / maximum(minimum(age, AVERAGED_S), passed)
-        mean = mean + share * (minimum(passed, LONGEST * mean) - mean)
+        mean = mean_interval(mean, passed, age)
         least = minimum(self.stream_offset + DRIFT * passed, offset)
         late = self.stream_late * (1.0 - minimum(passed / FORGOTTEN_S, 1.0))
         return _Times(
@@ -168,23 +162,17 @@ class PoseStream:
         )
 
     def _filtered(self, x: Any, times: _Times) -> tuple[Array, Array, Array, Array]:
-        """Return axes, origin and twist at the last pose, and the derivative of the twist.
-
-        A critically damped filter of third order: older poses weigh less by a power of theta. It
-        is not late while the acceleration is constant, and takes the noise from the twist.
-        """
+        """Return axes, origin and twist at the last pose, and the derivative of the twist."""
         passed = times.passed
-        theta = np.exp(-passed / maximum(FILTER_S, times.interval))
-        new = 1.0 - theta
+        of_pose, of_flow, of_bend = filter_gains(passed, times.interval)
         ahead = passed * (self.last_flow + passed / 2.0 * self.last_bend)
         expected = moved(self.last_rotation, self.last_position, ahead)
         off = pose_difference(*expected, x.pose_rotation, x.pose_position)
-        bend = self.last_bend + 2.0 * new * new * new / (passed * passed) * off
-        flow = self.last_flow + passed * self.last_bend
-        flow = flow + 1.5 * new * new * (1.0 + theta) / passed * off
+        flow = self.last_flow + passed * self.last_bend + of_flow * off
+        bend = self.last_bend + of_bend * off
         none = np.zeros(6)
         flow = chosen(times.third, flow, chosen(times.streams, off / passed, none))
-        back = chosen(times.third, -theta * theta * theta * off, none)
+        back = chosen(times.third, (of_pose - 1.0) * off, none)
         return (
             *moved(x.pose_rotation, x.pose_position, back),
             flow,
