@@ -12,7 +12,9 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -178,26 +180,27 @@ def stop(q: Array, size: float) -> Array:
     return found
 
 
-def of_simulation(count: int) -> tuple[list[Cell], ...]:
-    """Coverage of held-out blocks, of other motions and of slower ones of simulated robots."""
-    within: list[Cell] = []
-    others: list[Cell] = []
-    slower: list[Cell] = []
-    for k in range(count):
-        name = ROBOTS[k % len(ROBOTS)]
-        robot = read_urdf(find_robot(name)).with_locked(LOCKED.get(name, {}))
-        rng = np.random.default_rng(k)
-        limit = np.minimum(robot.limits.effort, 300.0)
-        rubs = np.array([[0.02], [0.04]]) * limit * rng.uniform(0.5, 1.5, (2, robot.dof))
-        true, label = perturbed(robot, MASS_ERROR, k), f"{name} {k}"
-        recording, noise = simulated(true, 1000 + k, DURATION_S, rubs)
-        within += blocks(label, robot, recording, None, None)
-        found = identify(robot, recording)
-        again, _ = simulated(true, 2000 + k, OTHER_S, rubs, noise)
-        others += other(label, found, again)
-        again, _ = simulated(true, 3000 + k, OTHER_S, rubs, noise, SLOWER)
-        slower += other(label, found, again)
-    return within, others, slower
+def of_robot(k: int) -> tuple[list[Cell], list[Cell], list[Cell]]:
+    """Coverage of held-out blocks, of another motion and of a slower one of a simulated robot."""
+    name = ROBOTS[k % len(ROBOTS)]
+    robot = read_urdf(find_robot(name)).with_locked(LOCKED.get(name, {}))
+    rng = np.random.default_rng(k)
+    limit = np.minimum(robot.limits.effort, 300.0)
+    rubs = np.array([[0.02], [0.04]]) * limit * rng.uniform(0.5, 1.5, (2, robot.dof))
+    true, label = perturbed(robot, MASS_ERROR, k), f"{name} {k}"
+    recording, noise = simulated(true, 1000 + k, DURATION_S, rubs)
+    found = identify(robot, recording)
+    again, _ = simulated(true, 2000 + k, OTHER_S, rubs, noise)
+    slower, _ = simulated(true, 3000 + k, OTHER_S, rubs, noise, SLOWER)
+    within = blocks(label, robot, recording, None, None)
+    return within, other(label, found, again), other(label, found, slower)
+
+
+def of_simulation(count: int) -> list[list[Cell]]:
+    """Coverage of all robots; see `of_robot`."""
+    with ProcessPoolExecutor() as pool:
+        found = zip(*pool.map(of_robot, range(count)), strict=True)
+        return [list(chain.from_iterable(part)) for part in found]
 
 
 # -- the page --------------------------------------------------------------------------------------
