@@ -374,8 +374,13 @@ class Controller:
     ) -> None:
         """Use another model (payload, gravity, gains), other settings (mode) or another task.
 
-        Efforts pass from the old law to the new one over `settings.fade`.
+        Efforts pass from the old law to the new one over `settings.fade`. The motion of the base is
+        no other law: a model that differs in it alone, as by `dataclasses.replace(model, base=...)`
+        in every cycle, acts at once.
         """
+        if settings is None and task is None and model is not None and self._same_but_base(model):
+            self.model = model
+            return
         before, self._settings = self.task, settings or self._settings
         if task is not None and task is not before:
             self.task = task
@@ -389,6 +394,14 @@ class Controller:
         self._use(self._settings)
         if self.task is not None:
             self._set_task(self.task)
+
+    def _same_but_base(self, model: Model) -> bool:
+        """Return whether a model differs from the present one in the motion of its base alone."""
+        now = self.model
+        loads = ("dynamics", "payload", "frame", "gravity_vector", "wrench")
+        same = all(getattr(now, name) is getattr(model, name) for name in loads)
+        moves = now.base is not None and model.base is not None
+        return same and moves and _terms(now) == _terms(model)
 
     def activate(self, effort: Array | None = None) -> None:
         """Start afresh and hold the arm until a reference comes.

@@ -12,32 +12,36 @@ from robot_dynamics.control.task_space import TINY, rotation_vector
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import Pose, rodrigues
 
-APPROACH_RATE = 20.0
-"""Rate at which the last part of the way is closed, 1/s."""
+APPROACH_RATE, SPEED_RATE = 20.0, 80.0
+"""Rates at which the last part of the way, and the last change of the velocity, are made, 1/s. Four
+times as fast, the second one lets no target overshoot."""
+
+JERK_S = 0.05
+"""Time from no acceleration to the largest one, s."""
 
 LONGEST_STEP_S = 0.1
 """Longest time between two cycles that counts, s."""
 
-NEAR = 1e-6
-"""Distance from which the goal is reached at once, m and rad."""
+NEAR, SLOW = 1e-6, 1e-4
+"""Distance from which the goal is reached at once, m and rad, and speed that is rest, m/s and
+rad/s."""
 
 RESTING = 1e-3
 """Share of a largest speed that counts as rest."""
 
-LONGEST_STOP_S = 1.0
-"""Longest time to come to rest, s, also where the acceleration is smaller."""
-
-STREAM_S, LATE = 0.25, 1.5
-"""Longest time between two poses of one motion, s; multiple of the last one for which the motion
-goes on."""
+LONGEST_STOP_S = 0.7
+"""Time in which the largest acceleration stops a target, s, at least: beside what jerk takes, all
+come to rest within a second."""
 
 SHAPES: Mapping[str, tuple[int, ...]] = {
     "rotation": (3, 3),
     "position": (3,),
     "twist": (6,),
+    "acceleration": (6,),
     "goal_rotation": (3, 3),
     "goal_position": (3,),
     "flow": (6,),  # twist of the goal
+    "flow_rate": (6,),  # its derivative in time
     "asked": (6,),  # twist in place of a goal
     "follows": (1,),  # 1 for a goal, 0 for the twist
     "speed": (2,),  # largest, m/s and rad/s
@@ -54,28 +58,35 @@ def target_equations(x: Mapping[str, Array]) -> dict[str, Array]:
         x: Arrays by the names in `SHAPES`; dt is positive.
 
     Returns:
-        Pose, twist, acceleration and goal from now on; `next_gap` is the way to the goal before.
+        Pose, twist, acceleration and goal from now on; `next_gap` is what the
+        present twist leaves of the way to the goal.
     """
     dt, follows = x["dt"][0], x["follows"][0]
-    goal_R, goal_p = _moved(x["goal_rotation"], x["goal_position"], follows * dt * x["flow"])
+    goal_R, goal_p = moved(x["goal_rotation"], x["goal_position"], follows * dt * x["flow"])
     turn = rotation_vector(goal_R @ x["rotation"].T)
-    gap = follows * np.concatenate([goal_p - x["position"], turn])
+    gap = follows * (np.concatenate([goal_p - x["position"], turn]) - dt * x["twist"])
+    quick = minimum(SPEED_RATE, 0.8 / dt)
+    approach = minimum(APPROACH_RATE, quick / 4.0)
     parts = []
     for k, rows in enumerate((slice(0, 3), slice(3, 6))):
-        speed, acceleration, twist = x["speed"][k], x["largest_acceleration"][k], x["twist"][rows]
-        way = size_of(gap[rows])
-        # Fast enough to arrive, slow enough to stop there
-        closing = minimum(np.sqrt(acceleration * way), minimum(APPROACH_RATE, 1.0 / dt) * way)
-        along = gap[rows] * (closing / way) + follows * x["flow"][rows]
-        wanted = _bounded(along + (1.0 - follows) * x["asked"][rows], speed)
-        parts.append(twist + _bounded(wanted - twist, acceleration * dt))
-    twist = np.concatenate(parts)
-    R, p = _moved(x["rotation"], x["position"], dt * twist)
+        speed, largest, twist = x["speed"][k], x["largest_acceleration"][k], x["twist"][rows]
+        acceleration, jerk = x["acceleration"][rows], largest / JERK_S
+        # Fast enough to arrive, slow enough to stop there with half of what the target can do
+        along = _closing(gap[rows], largest, approach) + follows * x["flow"][rows]
+        # The change of the velocity that `_closing` answers with the acceleration of the goal
+        rate = follows * bounded(x["flow_rate"][rows], largest)
+        ahead = rate * (size_of(rate) / jerk + 1.0 / quick)
+        wanted = bounded(along + ahead + (1.0 - follows) * x["asked"][rows], speed)
+        change = bounded(_closing(wanted - twist, jerk, quick), largest)
+        parts.append(acceleration + bounded(change - acceleration, jerk * dt))
+    acceleration = np.concatenate(parts)
+    twist = x["twist"] + dt * acceleration
+    R, p = moved(x["rotation"], x["position"], dt * twist)
     return {
         "next_rotation": R,
         "next_position": p,
         "next_twist": twist,
-        "next_acceleration": (twist - x["twist"]) / dt,
+        "next_acceleration": acceleration,
         "next_goal_rotation": goal_R,
         "next_goal_position": goal_p,
         "next_gap": gap,
@@ -87,12 +98,22 @@ def size_of(vector: Array) -> Any:
     return np.sqrt(vector @ vector + TINY)
 
 
-def _bounded(vector: Array, size: Any) -> Array:
+def bounded(vector: Array, size: Any) -> Array:
+    """Return a vector that is no longer than a size."""
     length = size_of(vector)
     return vector * select(size, length, size / length, 1.0)
 
 
-def _moved(R: Array, p: Array, way: Array) -> tuple[Array, Array]:
+def _closing(way: Array, largest: Any, rate: Any) -> Array:
+    """Return the derivative with which a way ends without overshoot.
+
+    It decays at the rate in the end, and changes by half of the largest second derivative before.
+    """
+    size, soft = size_of(way), largest / (2.0 * rate)
+    return way * ((np.sqrt(largest * size + soft * soft) - soft) / size)
+
+
+def moved(R: Array, p: Array, way: Array) -> tuple[Array, Array]:
     """Return a pose after a translation and a rotation vector, shape (6,)."""
     angle = size_of(way[3:])
     R = rodrigues(way[3:] / angle, np.cos(angle), np.sin(angle)) @ R

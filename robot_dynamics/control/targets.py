@@ -25,14 +25,14 @@ from robot_dynamics.control.logic import (
     less,
     negated,
 )
+from robot_dynamics.control.pose_stream import STREAM, PoseStream
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.target_motion import (
-    LATE,
     LONGEST_STEP_S,
     LONGEST_STOP_S,
     NEAR,
     RESTING,
-    STREAM_S,
+    SLOW,
     pose_difference,
     size_of,
     target_equations,
@@ -69,6 +69,7 @@ TURN: tuple[int, ...] = (3, 3)
 
 TARGET_ARRIVED = {
     "pose_came": Field(SCALAR, "time at which the last target pose came, s", NEVER),
+    "pose_stamp": Field(SCALAR, "time of its header, s, of any clock; 0 without one"),
     "pose_rotation": Field(TURN, "its axes"),
     "pose_position": Field((3,), "its origin, m"),
     "twist_came": Field(SCALAR, "time at which the last target twist came, s", NEVER),
@@ -119,8 +120,6 @@ TARGET = {
     "given_until": Field(SCALAR, "time at which it ends, s", NEVER),
     "goal_rotation": Field(TURN, "axes of the goal"),
     "goal_position": Field((3,), "origin of the goal, m"),
-    "flow": Field((6,), "twist of the goal in a stream of poses"),
-    "flow_lasts": Field(SCALAR, "time for which it goes on, s"),
     "asked_twist": Field((6,), "twist in place of a goal"),
     "seeks": Field(SCALAR, "1 while the target moves to a goal"),
     "rests": Field(SCALAR, "1 while the target rests", 1.0),
@@ -129,10 +128,7 @@ TARGET = {
     "waits": Field(SCALAR, "1 while the target waits for the end effector"),
     "braking": Field((2,), "accelerations of the present stop; 0 without one"),
     "pose_taken": Field(SCALAR, "time at which the last pose that was taken came, s", NEVER),
-    "last_rotation": Field(TURN, "axes of that pose"),
-    "last_position": Field((3,), "origin of that pose, m"),
-    "last_came": Field(SCALAR, "time at which it came, s", NEVER),
-    "in_stream": Field(SCALAR, "1 if that pose may begin a stream"),
+    **STREAM,
     "twist_taken": Field(SCALAR, "time at which the last twist that was taken came, s", NEVER),
     "push_until": Field(SCALAR, "time at which the wrench ends, s", NEVER),
     "push_taken": Field(SCALAR, "time at which the wrench came, s", NEVER),
@@ -222,8 +218,6 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         "given_until": until,
         "goal_rotation": pose.goal_rotation,
         "goal_position": pose.goal_position,
-        "flow": pose.flow,
-        "flow_lasts": pose.flow_lasts,
         "asked_twist": pose.asked,
         "seeks": pose.seeks,
         "rests": pose.rests,
@@ -232,10 +226,7 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         "waits": waits,
         "braking": pose.braking,
         "pose_taken": x.pose_came,
-        "last_rotation": pose.last_rotation,
-        "last_position": pose.last_position,
-        "last_came": pose.last_came,
-        "in_stream": pose.in_stream,
+        **pose.stream.fields,
         "twist_taken": x.twist_came,
         **wrench,
         **reach,
@@ -344,31 +335,19 @@ class _Target:
         self.acceleration = chosen(begins, none, x.target_acceleration)
         self.goal_rotation = chosen(begins, rotation, x.goal_rotation)
         self.goal_position = chosen(begins, position, x.goal_position)
-        self.flow, self.flow_lasts = chosen(begins, none, x.flow), x.flow_lasts
         self.asked = chosen(begins, none, x.asked_twist)
         self.seeks = chosen(begins, 0.0, x.seeks)
         self.rests = chosen(begins, 1.0, x.rests)
         self.reached = chosen(begins, 1.0, x.reached)
         self.braking = chosen(begins, np.zeros(2), x.braking)
-        self.in_stream = chosen(begins, 0.0, x.in_stream)
-        self.last_came = x.last_came
-        self.last_rotation, self.last_position = x.last_rotation, x.last_position
+        self.stream = PoseStream(x, begins)
 
     def aim(self, x: Any, now: Any) -> None:
         """Move to the pose that was given, as part of a stream if there is one."""
-        passed = x.pose_came - self.last_came
-        streams = both(self.in_stream, less(0.0, passed), less(passed, STREAM_S))
-        passed = chosen(streams, passed, 1.0)
-        last = self.last_rotation, self.last_position
-        flow = pose_difference(*last, x.pose_rotation, x.pose_position) / passed
-        self.flow = chosen(now, chosen(streams, flow, 0.0 * flow), self.flow)
-        self.flow_lasts = chosen(both(now, streams), LATE * passed, self.flow_lasts)
-        self.goal_rotation = chosen(now, x.pose_rotation, self.goal_rotation)
-        self.goal_position = chosen(now, x.pose_position, self.goal_position)
-        self.last_rotation = chosen(now, x.pose_rotation, self.last_rotation)
-        self.last_position = chosen(now, x.pose_position, self.last_position)
-        self.last_came = chosen(now, x.pose_came, self.last_came)
-        self.in_stream = chosen(now, 1.0, self.in_stream)
+        streams = self.stream.take(x, now)
+        new = both(now, negated(streams))
+        self.goal_rotation = chosen(new, x.pose_rotation, self.goal_rotation)
+        self.goal_position = chosen(new, x.pose_position, self.goal_position)
         self.seeks = chosen(now, 1.0, self.seeks)
         self.rests = chosen(now, 0.0, self.rests)
         self.reached = chosen(now, 0.0, self.reached)
@@ -376,7 +355,7 @@ class _Target:
     def drive(self, now: Any, twist: Array) -> None:
         """Move with a twist."""
         self.asked = chosen(now, twist, self.asked)
-        self.in_stream = chosen(now, 0.0, self.in_stream)
+        self.stream.end(now)
         self.seeks = chosen(now, 0.0, self.seeks)
         self.rests = chosen(now, 0.0, self.rests)
 
@@ -389,12 +368,10 @@ class _Target:
         """Move on by the time of a cycle."""
         dt = minimum(x.dt, LONGEST_STEP_S)
         moves = both(negated(self.rests), less(0.0, dt))
-        flows = both(self.seeks, any_of(less(0.0, abs(self.flow))))
-        lasts = self.flow_lasts - chosen(flows, dt, 0.0)
-        ends = both(moves, flows, less(lasts, 1e-12))  # the stream has ended
-        goal_R = chosen(ends, self.last_rotation, self.goal_rotation)
-        goal_p = chosen(ends, self.last_position, self.goal_position)
-        flow = chosen(ends, 0.0 * self.flow, self.flow)
+        stream = self.stream
+        ends = stream.step(self, dt, both(moves, self.seeks))
+        goal_R = chosen(ends, x.pose_rotation, self.goal_rotation)
+        goal_p = chosen(ends, x.pose_position, self.goal_position)
 
         speeds = np.array([size_of(self.twist[:3]), size_of(self.twist[3:])])
         slower = both(less(x.attainable, 1.0), 1.0) * less(RESTING * x.task_speed, speeds)
@@ -408,9 +385,11 @@ class _Target:
                 "rotation": self.rotation,
                 "position": self.position,
                 "twist": self.twist,
+                "acceleration": self.acceleration,
                 "goal_rotation": goal_R,
                 "goal_position": goal_p,
-                "flow": flow,
+                "flow": stream.flow,
+                "flow_rate": stream.flow_rate,
                 "asked": self.asked,
                 "follows": np.array([self.seeks]),
                 "speed": speed,
@@ -418,9 +397,11 @@ class _Target:
                 "dt": np.array([chosen(moves, dt, 1.0)]),
             }
         )
-        still = negated(any_of(less(0.0, abs(flow))))
-        arrives = both(self.seeks, still, less(largest(abs(found["next_gap"])), NEAR))
-        stands = both(negated(goes), negated(any_of(less(0.0, abs(found["next_twist"])))))
+        slow = less(largest(abs(found["next_twist"])), SLOW)
+        arrives = both(
+            self.seeks, slow, negated(stream.flows), less(largest(abs(found["next_gap"])), NEAR)
+        )
+        stands = both(negated(goes), slow)
         halts = either(arrives, stands)
 
         def after(new: Any, old: Any) -> Any:
@@ -439,7 +420,6 @@ class _Target:
         )
         self.goal_rotation = after(found["next_goal_rotation"], goal_R)
         self.goal_position = after(found["next_goal_position"], goal_p)
-        self.flow, self.flow_lasts = flow, lasts
         self.braking = after(braking, self.braking)
         self.reached = after(either(self.reached, arrives), self.reached)
         self.rests = after(halts, self.rests)

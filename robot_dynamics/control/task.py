@@ -228,8 +228,15 @@ class Task:
 
     # -- targets ----------------------------------------------------------------------------
 
-    def aim(self, pose: Pose, now: float) -> None:
-        """Give a pose of the hand in the root link, to which it moves while the arm may move."""
+    def aim(self, pose: Pose, now: float, stamp: float = 0.0) -> None:
+        """Give a pose of the hand in the root link, to which it moves while the arm may move.
+
+        Args:
+            pose: The pose.
+            now: Time of its arrival, s.
+            stamp: Time of its header, s, of any clock, for a stream of poses; 0 without one.
+        """
+        self.arrived["pose_stamp"][0] = stamp
         self.arrived["pose_rotation"][:] = pose.rotation
         self.arrived["pose_position"][:] = pose.translation
         self._came("pose_came", now)

@@ -58,12 +58,13 @@ MEANINGS: Mapping[str, str] = {
     "goal_rotation": "of the goal in the root link",
     "goal_position": "of the goal, m",
     "flow": "twist of the goal",
+    "flow_rate": "its derivative in time",
     "asked": "twist in place of a goal",
     "follows": "1 for a goal, 0 for the twist",
     "speed": "largest, m/s and rad/s",
     "largest_acceleration": "of the target, m/s^2 and rad/s^2",
     "dt": "time since the last call, s",
-    "next_gap": "way to the goal before this step, m and rad",
+    "next_gap": "way to the goal that the twist before this step leaves, m and rad",
 }
 """Meaning of inputs and outputs by name."""
 

@@ -5,6 +5,9 @@ by the covariance of the parameters, and a level of the joint in its regime, whi
 speed while it moves. Levels are quantiles of residuals on held-out blocks (split conformal
 prediction, [Lei2018]), so that they need no distribution. Neighbouring residuals are correlated:
 the quantile is raised as for as many samples as are independent.
+
+An excitation is fast. Where a joint moves slower than its training did, but for its reversals, it
+has the widest of its levels.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.collision import ThresholdBands
+from robot_dynamics.control.collision import REACH, ThresholdBands
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
@@ -60,10 +63,19 @@ class Levels:
     level: Array
     per_speed: Array
 
-    def widths(self, regime: Array, speed: Array) -> Array:
-        """Return half-widths, shape (N, n), of regimes and speeds of this shape."""
-        level = np.take_along_axis(self.level, regime, axis=0)
-        return np.asarray(level + np.where(regime == MOVING, self.per_speed * np.abs(speed), 0.0))
+    def widths(self, regime: Array, speed: Array, slow: Array | float = 0.0) -> Array:
+        """Return half-widths, shape (N, n), of regimes and speeds of this shape.
+
+        Args:
+            regime: See `regimes`.
+            speed: Velocities or their magnitude.
+            slow: Speed below which a joint counted as slow in the training, shape (n,); up to
+                `REACH` times this speed, it hardly moved there.
+        """
+        level, v = np.take_along_axis(self.level, regime, axis=0), np.abs(speed)
+        found = level + np.where(regime == MOVING, self.per_speed * v, 0.0)
+        seldom = (regime == MOVING) & (v < REACH * slow)
+        return np.asarray(np.where(seldom, np.maximum(found, self.level.max(axis=0)), found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +125,7 @@ class EffortBands:
             speed: Velocities or their magnitude, shape (N, n).
         """
         low, all_of_it = (
-            np.hypot(DEVIATIONS * parameter, levels.widths(regime, speed))
+            np.hypot(DEVIATIONS * parameter, levels.widths(regime, speed, self.slow))
             for levels in (self.filtered, self.recorded)
         )
         return low, all_of_it
@@ -172,6 +184,8 @@ def calibrated(
         for k in range(len(REGIMES)):
             own = regime[:, j] == k
             count = independent(residual[:, j], own)
+            if k != MOVING:  # friction lasts through a stop, and is another one in the next
+                count = min(count, float(np.sum(np.diff(own, prepend=False) & own)))
             if count < 1.0:
                 continue
             v = np.abs(speed[own, j]) if k == MOVING else np.zeros(own.sum())

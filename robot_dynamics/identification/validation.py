@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from robot_dynamics.identification.regimes import (
     AT_REST,
     MOVING,
     REGIMES,
+    STANDING,
     WAITING,
     regimes,
     waits,
@@ -27,6 +28,7 @@ from robot_dynamics.recordings.data_quality import QualityWarning, checked_motio
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.recordings.signals import Signals, recordings_of, signals
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.motion_limits import unit_of
 
 GOOD = 0.15
 """Largest relative residual of a good model."""
@@ -44,6 +46,12 @@ GOOD_ALL, GOOD_MOVING, GRAVITY, WORTHLESS = VERDICTS = (
     "do not use",
 )
 """Verdicts on a joint and on a robot, the best first."""
+
+NARROW, WIDE = COVERED = (0.90, 0.98)
+"""Least and largest share of the samples within a 95 % band that holds."""
+
+EXTRAPOLATED = 1.1
+"""Highest speed, relative to that of the training, beyond which a band is extrapolated."""
 
 ALL = "all"
 """Name of all regimes together."""
@@ -106,6 +114,21 @@ class JointFit:
         return next((one for one in self.regimes if one.regime == regime), None)
 
     @property
+    def within(self) -> tuple[float, float]:
+        """Shares of all samples within the 95 % bands, below the cutoff and as recorded."""
+        return self.regimes[-1].filtered.within, self.regimes[-1].recorded.within
+
+    @property
+    def narrow(self) -> bool:
+        """True if a band holds less than it should."""
+        return min(self.within) < NARROW
+
+    @property
+    def wide(self) -> bool:
+        """True if a band holds more than it should, and none less."""
+        return max(self.within) > WIDE and not self.narrow
+
+    @property
     def relative(self) -> float:
         """Residual over effort of all samples, both rms."""
         return self.regimes[-1].filtered.relative
@@ -165,6 +188,16 @@ class Report:
         return self.verdict != WORTHLESS
 
     @property
+    def narrow(self) -> bool:
+        """True if the 95 % bands of a joint hold less than they should."""
+        return any(fit.narrow for fit in self.fits)
+
+    @property
+    def headline(self) -> str:
+        """Verdict on the model and on its bands."""
+        return self.verdict + ", with bands that are too narrow" * self.narrow
+
+    @property
     def relative(self) -> Array:
         """Residual over effort of every joint, rms, shape (n,)."""
         return np.array([fit.relative for fit in self.fits])
@@ -181,7 +214,7 @@ class Report:
     @property
     def sentences(self) -> list[str]:
         """The verdict, its reasons and warnings about the recordings."""
-        lines = [f"{self.robot}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
+        lines = [f"{self.robot}: {self.headline}", *(f"  - {reason}" for reason in self.reasons)]
         return [*lines, *(f"  ? {warning.text}" for warning in self.quality_warnings)]
 
     @property
@@ -253,7 +286,9 @@ def validate(
     if bands is not None:
         parameter = bands.parameter_deviation(model, motion)
         widths = bands.widths(parameter, own_regimes(robot, motion), motion.qd)
-    return reported(robot, motion, residual, predicted, None, found, recorded, widths)
+    report = reported(robot, motion, residual, predicted, None, found, recorded, widths)
+    beyond = () if bands is None else tuple(_extrapolated(robot, motion, bands))
+    return replace(report, reasons=(*report.reasons, *beyond))
 
 
 def predicted_efforts(model: EffortModel, recording: Recording, cutoff: float | None) -> Array:
@@ -333,6 +368,7 @@ def reported(
         for j in range(robot.dof)
     )
     verdict, reasons = _verdict(fits, found)
+    reasons += _about_bands(fits)
     if fit is not None:
         lost = fit.inseparable
         count = int((~np.isfinite(fit.seen)).sum()) - len(lost)
@@ -433,6 +469,36 @@ def _headline(fits: Sequence[JointFit]) -> str:
         if np.isfinite(errors.relative)
     ]  # fmt: skip
     return "at most " + max(every)[1] if every else "no joint has an effort"
+
+
+def _about_bands(fits: Sequence[JointFit]) -> Iterator[str]:
+    """Return a line about the bands that are too narrow, and one about those that are too wide."""
+    about = {
+        "narrow": "record the training with the speeds, poses and stops of this motion, or raise "
+        "the factor of thresholds that use them",
+        "wide": "thresholds that use them are higher than they need be",
+    }
+    for kind, advice in about.items():
+        shares = [
+            f"{100 * share:.0f} % of joint '{fit.joint}'"
+            for fit in fits
+            if getattr(fit, kind)
+            for share in [min(fit.within) if kind == "narrow" else max(fit.within)]
+        ]
+        if shares:
+            yield f"the 95 % bands are too {kind}: they hold {', '.join(shares)}; {advice}"
+
+
+def _extrapolated(robot: Robot, motion: Signals, bands: EffortBands) -> Iterator[str]:
+    """Return a line on each joint that is faster than in the training of its band."""
+    fastest = np.abs(motion.qd).max(axis=0, initial=0.0)
+    for j, known in enumerate(bands.slow / STANDING):
+        if fastest[j] > EXTRAPOLATED * known > 0.0:
+            unit = unit_of(robot, j, "velocity")
+            yield (
+                f"joint '{robot.joint_names[j]}' moves with up to {fastest[j]:.3g} {unit}, in the "
+                f"training with up to {known:.3g}: its band is extrapolated"
+            )
 
 
 def _verdict(fits: Sequence[JointFit], found: Sequence[QualityWarning]) -> tuple[str, list[str]]:

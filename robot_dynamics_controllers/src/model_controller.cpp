@@ -305,7 +305,11 @@ void ModelController::open_topics()
       const Eigen::Isometry3d pose = target_of(frames, msg);
       const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rotation = pose.linear();
       const Eigen::Vector3d position = pose.translation();
-      pose_in_.put({{"pose_rotation", rotation.data()}, {"pose_position", position.data()}});
+      const double stamp = msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec;
+      pose_in_.put(
+        {{"pose_stamp", &stamp},
+         {"pose_rotation", rotation.data()},
+         {"pose_position", position.data()}});
     });
   });
   listen(TwistStamped(), TWIST, latest, [this](const auto & msg) {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control import Measured, Model, Reference, Settings, gains_for
+from robot_dynamics.control import Controller, Measured, Model, Reference, Settings, gains_for
 from robot_dynamics.control.base_estimate import BaseEstimate
 from robot_dynamics.control.laws import ALL_MODES, pd_feedforward
 from robot_dynamics.control.task import Task
@@ -79,3 +79,33 @@ def test_an_imu_beside_the_origin_takes_most_of_the_error_by_a_shaking_base_away
     unknown, known = error(standing), error(standing, BaseEstimate(arm.gravity, 0.004, 0.1))
     # 5 ms of delay turn a sine of 1 Hz by 3 % of its amplitude; a wrong sign doubles the error
     assert (known < 0.1 * unknown).all()
+
+
+def test_a_base_that_moves_in_every_cycle_acts_at_once():
+    """A fade that begins anew in every cycle would keep the efforts of the first one."""
+    dynamics, q, period = Dynamics(ROBOT), np.full(ROBOT.dof, 0.3), 0.002
+    model = Model(dynamics, gains_for(dynamics), base=BASE)
+    controller, errors = Controller(model, Settings(mode="computed_torque")), []
+    plant = Plant(ROBOT, q, base=read_base_motion("sine:ry:0.2:1"), step=period)
+    for now in np.arange(0.0, 1.5, period):
+        base = read_base_motion("sine:ry:0.2:1")(now)
+        controller.change(model=replace(controller.model, base=base))
+        controller.set_state(Measured(plant.q, plant.qd), now)
+        command = controller.update(now)
+        plant.step(command.tau)
+        errors.append(plant.q - q)
+    assert np.abs(errors[250:]).max() < 2e-3  # rad; the arm fell by radians
+
+
+def test_gains_that_change_with_the_base_fade():
+    dynamics, q = Dynamics(ROBOT), np.full(ROBOT.dof, 0.3)
+    model = Model(dynamics, gains_for(dynamics), base=BASE)
+    controller = Controller(model, Settings(mode="pd_gravity"))
+    for now in (0.0, 0.002):
+        controller.set_state(Measured(q, 0.0 * q), now)
+        controller.update(now)
+    edition = controller.field("edition").item()
+    controller.change(model=replace(model, gains=gains_for(dynamics, bandwidth=5.0), base=BASE))
+    controller.set_state(Measured(q, 0.0 * q), 0.004)
+    controller.update(0.004)
+    assert controller.field("edition").item() > edition

@@ -12,7 +12,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, Status, gains_for
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
-from robot_dynamics.control.target_motion import target_equations
+from robot_dynamics.control.target_motion import JERK_S, target_equations
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, HandMobility, TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
@@ -478,11 +478,12 @@ def test_a_target_comes_to_rest_within_a_second_at_any_acceleration():
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
     settings = HandMobility(model().dynamics, HAND).defaults(20.0)
     goal = Pose(rotation_about(np.array([0.0, 1.0, 0.0]), np.asarray(2.0)), np.ones(3))
-    state = {"rotation": np.eye(3), "position": np.zeros(3), "twist": np.zeros(6)}
+    state = {"rotation": np.eye(3), "position": np.zeros(3)}
+    state |= dict.fromkeys(("twist", "acceleration"), np.zeros(6))
     fixed = {
         "goal_rotation": goal.rotation,
         "goal_position": goal.translation,
-        **dict.fromkeys(("flow", "asked"), np.zeros(6)),
+        **dict.fromkeys(("flow", "flow_rate", "asked"), np.zeros(6)),
         "follows": np.ones(1),
         "speed": np.array(settings.speed),
         "largest_acceleration": np.array(settings.acceleration),
@@ -492,6 +493,9 @@ def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
         found = target_equations({**state, **fixed})
         change = np.linalg.norm((found["next_twist"] - state["twist"])[:3])
         assert change < settings.acceleration[0] * PERIOD * (1.0 + 1e-9)
+        change = np.linalg.norm((found["next_acceleration"] - state["acceleration"])[:3])
+        assert change < settings.acceleration[0] / JERK_S * PERIOD * (1.0 + 1e-9)
+        assert np.linalg.norm(found["next_twist"][:3]) < settings.speed[0] * (1.0 + 1e-9)
         state = {name: found[f"next_{name}"] for name in state}
     assert np.abs(state["position"] - 1.0).max() < 1e-6
     assert np.abs(state["rotation"] - goal.rotation).max() < 1e-6

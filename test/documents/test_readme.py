@@ -55,6 +55,15 @@ def test_the_python_of_a_page_runs(page, capsys):
         assert capsys.readouterr().out
 
 
+def test_the_python_of_moving_bases_runs():
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    names = {}
+    for text in blocks(ROOT / "docs" / "moving-bases.md", "python"):
+        exec(text, names)
+    assert names["command"].tau.shape == (6,)
+    assert names["motion"].q.shape == (101, names["robot"].nq)
+
+
 def test_the_speed_in_the_readme_is_that_of_the_benchmark():
     benchmark = (ROOT / "docs" / "benchmark.md").read_text()
     row = r"Panda, fingers locked: inverse dynamics, one checked call, to pin.rnea \| ([\d.]+)"

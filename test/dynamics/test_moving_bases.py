@@ -258,6 +258,29 @@ def test_a_planar_joint_moves_in_the_plane_that_its_axis_is_normal_to():
     assert relative_error(place.rotation, turned) < 1e-15
 
 
+@pytest.mark.parametrize(
+    ("normal", "x"),
+    [
+        ((0, 0, 1), (1, 0, 0)),
+        ((0, 0, -1), (1, 0, 0)),
+        ((1, 0, 0), (0, 1, 0)),
+        ((0, 1, 0), (0, 0, 1)),
+        ((0, 0.6, 0.8), (0, -0.8, 0.6)),  # (1, 0, 0) cross n
+        ((0.6, 0.48, 0.64), (0.64, 0, -0.6)),  # (0, 1, 0) cross n, before its length is 1
+    ],
+)
+def test_axes_of_a_planar_joint_follow_the_rule_of_the_page(normal, x):
+    text = (
+        f'<robot name="sheet"><link name="world"/><link name="a">{INERTIAL}</link>'
+        '<joint name="wall" type="planar"><parent link="world"/><child link="a"/>'
+        f'<axis xyz="{" ".join(map(str, normal))}"/></joint></robot>'
+    )
+    place = Dynamics(read_urdf(text)).pose([0.3, 0.4, 1.0, 0.0])
+    x = np.array(x) / np.linalg.norm(x)
+    expected = 0.3 * x + 0.4 * np.cross(normal, x)
+    assert np.abs(place.position - expected).max() < 1e-12
+
+
 # -- a base with a given motion ---------------------------------------------------------------
 
 

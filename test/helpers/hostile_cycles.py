@@ -131,6 +131,10 @@ class HostileCycles:
             arrived["came_tau"][:] = rng.uniform(-2.0, 2.0, n)
             if self._event == "nan":
                 arrived["came_after"][rng.integers(2 * n)] = rng.choice([np.nan, np.inf, 1e301])
+        if self._event == "target" and rng.random() < 0.1:  # a stream of poses
+            arrived["pose_position"][:] += rng.uniform(-0.01, 0.01, 3)
+            arrived["pose_came"][0] = self.now
+            arrived["pose_stamp"][0] = rng.integers(2) * (self.now + 9.0 - rng.uniform(0.0, 0.02))
         if self._event == "rest":
             self.qd[:] = 0.0
         self.qd += 0.05 * (desired[1] + 20.0 * (desired[0] - self.q) - self.qd)

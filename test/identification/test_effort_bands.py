@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
+from benchmark.effort_bands import simulated
 from recorded_motion import Simulated
 from robot_dynamics.control import Friction
 from robot_dynamics.errors import RecordingError
@@ -20,6 +21,7 @@ from robot_dynamics.identification import (
 from robot_dynamics.identification.effort_bands import Levels, calibrated
 from robot_dynamics.identification.regimes import AT_REST, MOVING, REVERSING, regimes
 from robot_dynamics.recordings.signals import signals
+from robot_dynamics.simulation import perturbed
 
 ARM = Simulated.of("planar_2r")
 FRICTION = Friction(np.zeros(1), np.array([0.3]))
@@ -54,6 +56,55 @@ def test_bands_hold_95_percent_of_the_samples_of_other_motions():
     assert within.min() > 0.89
 
 
+def scaled(factor):
+    """Bands of another width, beside the deviations of parameters."""
+    bands = found().bands
+    levels = {
+        name: Levels(factor * one.level, factor * one.per_speed)
+        for name, one in (("filtered", bands.filtered), ("recorded", bands.recorded))
+    }
+    return replace(bands, **levels)
+
+
+@pytest.mark.parametrize(
+    ("factor", "kind", "joints"), [(1.0, "", 0), (0.5, "too narrow", 2), (3.0, "too wide", 2)]
+)
+def test_the_verdict_names_bands_that_hold_too_little_or_too_much(factor, kind, joints):
+    report = judged(scaled(factor), 5)
+    lines = [reason for reason in report.reasons if "95 % bands" in reason]
+    assert len(lines) == bool(kind)
+    assert report.narrow == (kind == "too narrow")
+    assert (", with bands that are too narrow" in str(report).split("\n")[0]) == report.narrow
+    for line in lines:
+        assert line.startswith(f"the 95 % bands are {kind}: they hold ")
+        assert line.count("% of joint 'joint_") == joints
+
+
+def test_a_motion_that_is_faster_than_the_training_is_named():
+    bands, named = found().bands, []
+    for slow in ([10.0, 10.0], [10.0, 0.1]):
+        bent = replace(bands, slow=bands.slow * np.array(slow))
+        named.append([r for r in judged(bent, 5).reasons if "extrapolated" in r])
+    none, (line,) = named
+    assert not none
+    assert line.startswith("joint 'joint_2' moves with up to ")
+
+
+def test_bands_hold_in_a_motion_that_is_slower_than_the_training():
+    """Maxwell slip and Stribeck friction, at a fifth of the speed; 67 % by levels of motion."""
+    robot = ARM.urdf
+    rubs = np.array([[0.02], [0.04]]) * robot.limits.effort
+    true = perturbed(robot, 0.3, 0)
+    recording, noise = simulated(true, 2, 60.0, rubs)
+    result = identify(robot, recording)
+    slower, _ = simulated(true, 52, 60.0, rubs, noise, speed=0.2)
+    report = validate(
+        result.robot, slower, friction=result.friction, rotor_inertia=result.rotor_inertia,
+        cutoff=result.cutoff, bands=result.bands,
+    )  # fmt: skip
+    assert not report.narrow, str(report)
+
+
 def test_a_report_without_bands_has_no_coverage():
     assert all(np.isnan(one.filtered.within) for f in judged(None, 5).fits for one in f.regimes)
 
@@ -82,6 +133,20 @@ def test_a_joint_that_was_never_at_rest_may_be_held_by_its_dry_friction():
     level = calibrated(residual, still, regime, still, FRICTION).level[:, 0]
     assert level[REVERSING] == level[MOVING]
     assert level[AT_REST] == pytest.approx(level[MOVING] + 0.3)
+
+
+def test_many_samples_of_few_stops_are_few():
+    """Friction holds each of 20 stops with another effort."""
+    rng = np.random.default_rng(0)
+    regime = np.full((20_000, 1), MOVING)
+    residual = rng.normal(size=regime.shape)
+    for k in range(20):
+        own = slice(1000 * k, 1000 * k + 500)
+        regime[own], residual[own] = AT_REST, 0.1 * residual[own] + rng.normal()
+    stops = np.abs(residual[regime == AT_REST].reshape(20, -1).mean(axis=1))
+    still = np.zeros_like(residual)
+    level = calibrated(residual, still, regime, still, FRICTION).level[AT_REST, 0]
+    assert np.sort(stops)[-2] < level  # of 20 the second but largest holds 95 %
 
 
 def test_a_single_reversal_is_judged_by_the_residuals_of_motion_too():
@@ -161,3 +226,10 @@ def test_levels_without_growth_are_those_of_the_regime():
     levels = Levels(np.array([[1.0], [2.0], [3.0]]), np.array([0.5]))
     regime = np.array([[MOVING], [REVERSING], [AT_REST]])
     np.testing.assert_array_equal(levels.widths(regime, -np.full((3, 1), 2.0)), [[2], [2], [3]])
+
+
+def test_a_joint_that_moves_slower_than_it_was_trained_has_its_widest_level():
+    levels = Levels(np.array([[1.0], [2.0], [3.0]]), np.array([0.5]))
+    speed = np.array([[0.1], [0.29], [0.31], [8.0]])
+    found = levels.widths(np.full((4, 1), MOVING), speed, np.array([0.1]))
+    np.testing.assert_allclose(found, [[3.0], [3.0], [1.155], [5.0]])

@@ -46,7 +46,7 @@ def html_report(report: Report, identification: Identification | None = None) ->
     fits = html_table("How well efforts are predicted", report.headings, report.rows)
     body = [
         f"<h1>{escape(report.robot)}</h1>",
-        f'<p class="verdict" style="color:{colour}">{escape(report.verdict)}</p>',
+        f'<p class="verdict" style="color:{colour}">{escape(report.headline)}</p>',
         _list(report.reasons),
         f'<div class="wide">{fits}</div>',
         f"<p>Efforts below {report.cutoff:.3g} Hz, N m or N: "

@@ -15,6 +15,7 @@ from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.hand_messages import (
@@ -24,6 +25,7 @@ from robot_dynamics.nodes.ros.hand_messages import (
     twist_msg,
 )
 from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
+from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
 from robot_dynamics.robot.endpoint import hand_by_rule
@@ -253,7 +255,8 @@ class HandControl:
 
     def _on_pose(self, msg: PoseStamped) -> None:
         task, X, now = self._task_for(POSE, msg.header.frame_id)
-        task.aim(X @ _read(POSE, pose_from_msg, msg), now)
+        stamp = nanoseconds(msg.header.stamp) / NS_PER_S
+        task.aim(X @ _read(POSE, pose_from_msg, msg), now, stamp)
         self._driven = False
 
     def _on_twist(self, msg: TwistStamped) -> None:

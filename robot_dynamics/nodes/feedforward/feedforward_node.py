@@ -7,7 +7,7 @@ trajectory it holds the measured position.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -51,6 +51,8 @@ from robot_dynamics.trajectory import Follower, State, Trajectory
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion, Rules
 from robot_dynamics.trajectory.motion_limits import check_start
+from robot_dynamics.trajectory.streams import PointStream
+from robot_dynamics.trajectory.waypoints import Waypoints
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs the missing ones, s."""
@@ -123,6 +125,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._states.forget()
         self._follower = None
         self._handover, self._unfollowed = Handover(), ""
+        self._stream = PointStream()
         self._read_states_at = 0.0  # steady time, s
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
@@ -228,6 +231,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.goals.end(Verdict.INVALID_GOAL, "the clock jumped back")
         follower.clock_jumped(before, self._motion_clock.now)
         self._handover.forget()
+        self._stream.forget()
         self.get_logger().warning(
             f"the clock jumped back by {-jump:.3f} s; pending trajectories are dropped"
         )
@@ -241,6 +245,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.goals.end(Verdict.INVALID_GOAL, why)
         follower.go_to(self._desired.links_at(self._states.q).copy(), now)
         self._handover.forget()
+        self._stream.forget()
         if moving:
             self.get_logger().warning(f"motion cancelled: {why}")
 
@@ -259,6 +264,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         progress = self.goals.judge(moment)
         if progress is not None and progress.verdict.missed:
             follower.go_to(q, now)  # the arm must not push against an obstacle
+            self._stream.forget()
 
     def _start_following(self, ns: int) -> Follower | None:
         """Hold the joints where they are, once that is known."""
@@ -351,7 +357,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self._answer(DiagnosticStatus.OK)
             return
         try:
-            motion = self._follow(msg, "a trajectory on the topic joint_trajectory")
+            source = "a trajectory on the topic joint_trajectory"
+            motion = self._follow(msg, source, self._stream)
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_trajectory", f"refused: {error}")
             self._answer(DiagnosticStatus.ERROR, one_line(error))
@@ -378,20 +385,25 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             raise TrajectoryError(
                 "no node subscribes to reference; start or configure controller_node"
             )
+        self._stream.forget()
         motion = self._follow(msg, "a new goal")
         times = motion.waypoints.times.tolist()
         return Goal(motion.trajectory, motion.begin, motion.start, motion.end, times, tolerances)
 
     def stop(self) -> None:
         """Come to rest and hold."""
+        self._stream.forget()
         self._handover.stop()
 
-    def _follow(self, msg: JointTrajectory, source: str) -> PlannedMotion:
+    def _follow(
+        self, msg: JointTrajectory, source: str, stream: PointStream | None = None
+    ) -> PlannedMotion:
         """Have the loop follow a trajectory, and publish it with effort.
 
         Args:
             msg: The trajectory.
             source: Its source, for the result of the goal that it replaces.
+            stream: Stream of which it may be a part.
 
         Raises:
             RobotDynamicsError: If it cannot be followed.
@@ -420,15 +432,42 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self._desired.efforts_of,
             lead=self.parameters.preparation,
         )
-        motion = self._handover.planned(
-            follower, self._motion_clock, self._now, waypoints, stamp, rules, self._works
-        )
+
+        def planned(waypoints: Waypoints) -> PlannedMotion:
+            return self._handover.planned(
+                follower, self._motion_clock, self._now, waypoints, stamp, rules, self._works
+            )
+
+        motion = self._in_stream(stream, waypoints, stamp, planned) or planned(waypoints)
         if motion.remark:
             self.get_logger().warning(motion.remark, throttle_duration_sec=1.0)
         self.goals.end(Verdict.INVALID_GOAL, f"{source} has taken its place")
         self._handover.offer(motion)  # `tick` takes it over when it begins
         self._with_effort.send(motion.trajectory, self.stamp(motion.begin) if stamp else None)
         return motion
+
+    def _in_stream(
+        self,
+        stream: PointStream | None,
+        waypoints: Waypoints,
+        stamp: int,
+        planned: Callable[[Waypoints], PlannedMotion],
+    ) -> PlannedMotion | None:
+        """Return the motion on which a trajectory is a point of a stream, within the limits.
+
+        None if it is no such point, or if the stream would leave the limits behind it.
+        """
+        if stream is None:
+            return None
+        now = self._now()
+        start = self._motion_clock.seconds(stamp) if stamp else now
+        motion = stream.take(waypoints, now, start)
+        if motion is waypoints:
+            return None
+        try:
+            return planned(motion)
+        except TrajectoryError:
+            return None
 
     def _works(self) -> bool:
         return bool(self.active and self.context.ok())

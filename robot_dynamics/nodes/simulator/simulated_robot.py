@@ -16,7 +16,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
 from robot_dynamics.simulation.base_motions import read_base_motion
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.simulation.start_pose import start_pose
 
 
 def initial_positions(parameters: SimulatorParameters, robot: Robot, order: Array) -> Array:
@@ -30,16 +30,18 @@ def initial_positions(parameters: SimulatorParameters, robot: Robot, order: Arra
     Raises:
         ArgumentError: If there is not one position per joint, or one is beyond a stop.
     """
-    q, given = middle_pose(robot), parameters.initial_positions
-    if given:
-        if len(given) != robot.dof:
-            raise ArgumentError(
-                f"parameter 'initial_positions' has {len(given)} entries for "
-                f"{robot.dof} joints; give one per joint, in the order of joints"
-            )
-        q[order] = given
-        if parameters.joint_stops:
-            check_in_range(robot, q)
+    given = parameters.initial_positions
+    if not given:
+        return start_pose(robot)
+    if len(given) != robot.dof:
+        raise ArgumentError(
+            f"parameter 'initial_positions' has {len(given)} entries for "
+            f"{robot.dof} joints; give one per joint, in the order of joints"
+        )
+    q = np.zeros(robot.dof)
+    q[order] = given
+    if parameters.joint_stops:
+        check_in_range(robot, q)
     return q
 
 

@@ -24,7 +24,8 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     initial_positions: tuple[float, ...] = parameter(
         (),
-        "Initial positions in the order of joints, rad or m; empty for the middle of their ranges",
+        "Initial positions in the order of joints, rad or m; empty for the middle of their ranges, "
+        "or a bent pose if the hand of the arm is singular there",
         read_only=True,
     )
     command_timeout: float = parameter(

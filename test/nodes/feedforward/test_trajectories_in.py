@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction
-from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
+from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -257,3 +257,22 @@ def test_partial_trajectories_and_those_that_end_in_motion_are_a_matter_of_param
     )
     wait_for(lambda: not any(received[-1].velocity), "rest")  # brought to rest beyond its end
     assert received[-1].position[0] > 0.2
+
+
+def test_a_stream_of_points_is_one_motion_that_ends_at_the_last_of_them(peer, reference, node):
+    rests_at(reference, reference[-1].position)
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    start, count = np.array(reference[-1].position), len(reference)
+    now = nanoseconds(peer.node.get_clock().now().to_msg())
+    for k in range(5):  # 40 ms apart, each for a time 0.45 s after its stamp, as all come at once
+        msg = JointTrajectory(joint_names=NAMES)
+        msg.header.stamp = time_msg(now + k * 40_000_000)
+        end = JointTrajectoryPoint(positions=(start - [0.02 * k, 0.0]).tolist())
+        end.time_from_start = duration_msg(0.45)
+        msg.points.append(end)
+        publisher.publish(msg)
+    last = start - [0.08, 0.0]
+    # It passes this point with the velocity of the stream; alone, each is reached at rest
+    wait_for(lambda: reference[-1].position[0] < last[0] - 1e-3, "motion beyond the last point")
+    rests_at(reference, last)
+    assert np.array([msg.position[1] for msg in reference[count:]]).max() <= start[1] + EXACT
