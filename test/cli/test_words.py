@@ -45,9 +45,8 @@ def test_a_word_that_is_wrong_is_answered_with_the_nearest_one(words, said, caps
     ("words", "said"),
     [
         (
-            "pose ur5",
-            "pose: --frame: robot 'ur5' has 2 tips; give one of them: --frame ee_link, "
-            "--frame tool0",
+            "pose allegro_right_hand",
+            "no rule says which one is the hand; name its frame by --frame",
         ),
         (
             "effort motion.csv ur5",

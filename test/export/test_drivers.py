@@ -67,7 +67,7 @@ def test_gains_of_drives_and_efforts_of_a_profile_fit_each_other(driver):
 def test_drivers_lists_all_and_one_with_sources_and_questions(capsys):
     assert main(["drivers"]) == 0
     out = capsys.readouterr().out
-    assert all(f"\n {name} " in out for name in DRIVERS)
+    assert all(f"\n{name} " in out for name in DRIVERS)
     assert main(["drivers", "openarm"]) == 0
     out = capsys.readouterr().out
     assert "drive kp: 70, 70, 70, 60, 10, 10, 10\n  by enactic/openarm_ros2 73ef898" in out

@@ -170,7 +170,7 @@ def test_a_file_that_exists_is_refused_before_anything_is_simulated(tmp_path, ca
 def test_a_recording_gets_the_effort_of_what_was_to_be_followed(tmp_path, model, trajectory, log):
     path, out = tmp_path / "run.mcap", tmp_path / "run_with_effort.mcap"
     write_runs(path, urdf_text("planar_2r"), model, trajectory, {"one": log})
-    assert main(["effort", str(path), "planar_2r", "--keep-points"]) == 0
+    assert main(["effort", "planar_2r", str(path), "--keep-points"]) == 0
     before, after = read_motion(path), read_motion(out)
     np.testing.assert_array_equal(after.states.effort, before.states.effort)  # all else is copied
     filled = recorded_waypoints(out, model.dynamics.robot.joint_names)
@@ -181,7 +181,7 @@ def test_a_recording_gets_the_effort_of_what_was_to_be_followed(tmp_path, model,
     # Filled anew, it is the trajectory in it that counts, and no point moves
     again = tmp_path / "again.mcap"
     words = ("--output", str(again), "--keep-points", "--json")
-    assert main(["effort", str(out), "planar_2r", *words]) == 0
+    assert main(["effort", "planar_2r", str(out), *words]) == 0
     np.testing.assert_array_equal(
         recorded_waypoints(again, model.dynamics.robot.joint_names).effort, filled.effort
     )
