@@ -30,6 +30,9 @@ for variable in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FIL
 # It would win over both. Tests get the same network in every shell
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
 
+# Workers get the width of the terminal of the run; what is tested prints to no terminal
+os.environ.pop("COLUMNS", None)
+
 # A shell that runs the tests in the background has them ignore Ctrl-C, and every process that they
 # start and interrupt would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
