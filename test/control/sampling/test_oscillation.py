@@ -25,7 +25,7 @@ def oscillation_of(error, seconds=2.0, speed=0.0):
     layout = Layout(OSCILLATION, 1)
     state = {name: layout.of(layout.initial(), name) for name in layout}
     for t in np.arange(0.0, seconds, STEP):
-        now = {"now": t, "entered": float(t == 0.0), "has_feedback": 1.0}
+        now = {"now": t, "entered": float(t == 0.0), "has_feedback": 1.0, "cause": 0.0}
         seen = {"error": np.array([error(t)]), "compared": np.array([[0.0], [speed]])}
         state.update(look(Facts(state, now, seen)))
         if state["oscillates"]:
