@@ -15,6 +15,7 @@ from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.guard import JITTER_S
 from robot_dynamics.control.logic import (
     NEVER,
+    any_of,
     both,
     chosen,
     either,
@@ -59,10 +60,11 @@ UNEVEN = 0.5
 """Largest relative deviation of the times between turns from their mean: a loop near its stability
 limit oscillates evenly, an arm under repeated pushes does not."""
 
-SOFT, SOFTER = 0.5, 0.25
-"""Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling, and the
-factor on it each time it oscillates still: the rule does not know the resonance of an elastic joint
-that the model takes for rigid."""
+SOFT, SOFTER, SOFTEST = 0.5, 0.25, 0.5 / 64.0
+"""Bandwidth that holds an arm which oscillated, relative to the one that fits the sampling, the
+factor on it each time it oscillates still, and the least one: the rule does not know the resonance
+of an elastic joint that the model takes for rigid. An arm that moves faster than its limits was
+thrown, and is caught as firmly as before."""
 
 PERIOD_S = 4e-3
 """Least time between two samples of the error, s."""
@@ -110,7 +112,9 @@ def look(x: Any) -> dict[str, Any]:
     sizes, times = chosen(turned, new_sizes, sizes), chosen(turned, new_times, times)
     found = either(0.0 * size, *(_obeys(rule, sizes, times) for rule in RULES)) * turned
     span = maximum(times[-1] - times[-4], PERIOD_S)
-    softer = chosen(equal(x.cause, Cause.OSCILLATION), SOFTER * x.softness, SOFT)
+    thrown = any_of(less(x.velocity, abs(x.qd)))
+    softer = maximum(chosen(thrown, 1.0, SOFTER) * x.softness, SOFTEST)
+    softer = chosen(equal(x.cause, Cause.OSCILLATION), softer, SOFT)
     i, oscillates, last, rate = first_largest(found, sizes[-1], 1.5 / span)
     return {
         "looked_at": x.now,

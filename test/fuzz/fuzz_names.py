@@ -143,7 +143,7 @@ def model(robot, text):
     tip = hand_by_rule(robot)
     request = ModelRequest(text, robot, {}, endpoint=tip, hand=tip, command=command)
     written = model_source(request).whole()
-    assert written.isascii()
+    assert re.sub(r"/\*.*?\*/", "", written, flags=re.S).isascii()
     return nothing_but_code(written)
 
 

@@ -27,6 +27,7 @@ def oscillation_of(error, seconds=2.0, speed=0.0):
     for t in np.arange(0.0, seconds, STEP):
         now = {"now": t, "entered": float(t == 0.0), "has_feedback": 1.0, "cause": 0.0}
         seen = {"error": np.array([error(t)]), "compared": np.array([[0.0], [speed]])}
+        seen |= {"qd": np.array([speed]), "velocity": np.array([np.inf])}
         state.update(look(Facts(state, now, seen)))
         if state["oscillates"]:
             return Found(float(state["oscillating_size"]), float(state["oscillating_rate"]))
