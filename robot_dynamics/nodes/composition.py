@@ -74,8 +74,9 @@ class Composed:
         nodes = (self.simulator, self.feedforward, self.controller, self.collector, self.trajectory)
         if self.simulator.parameters.publish_clock:  # the others get its time in the same cycle
             self.simulator.clocks = [node.get_clock() for node in nodes[1:]]
-            for clock in self.simulator.clocks:
-                clock.handle.set_ros_time_override_is_enabled(True)
+            for node in nodes[1:]:
+                node.get_clock().handle.set_ros_time_override_is_enabled(True)
+                node.read_clock()
         self.process = Process(nodes, context)
 
     @property

@@ -134,8 +134,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self.task = self.get_fully_qualified_name().lstrip("/")
         self.simulated, self._nanoseconds = None, time_ns  # faster than the clock of the node
         if self.get_parameter("use_sim_time").value:
-            clock = self.get_clock().handle.get_now
-            self._nanoseconds = lambda: int(clock().nanoseconds)
+            self.read_clock()
             self.simulated = SimulatedTime(self._nanoseconds)
         self.now: Callable[[], float] = self.simulated or monotonic
         self._fast = LoopCallbackGroup()
@@ -150,6 +149,11 @@ class RobotNode(ManagedNode, Generic[P]):
         self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         self.loop_timers: list[LoopTimer] = []
         self.every(REPORT_PERIOD_S, self._report)
+
+    def read_clock(self) -> None:
+        """Take the time from the node's clock, which is not that of the system."""
+        clock = self.get_clock().handle.get_now
+        self._nanoseconds = lambda: int(clock().nanoseconds)
 
     @property
     def nanoseconds(self) -> int:
