@@ -314,8 +314,10 @@ def test_stops_only_resist(seed):
     inverse = np.linalg.inv(arm().mass_matrix(q))
     free, upper = rng.normal(size=(2, 7))
     efforts = stop_efforts(inverse, free, np.full(7, -1e12), upper)
-    assert (efforts <= 0.0).all()
-    assert efforts.any() == (free > upper).any()
+    # A stop that a sweep gives up again leaves round-off of efforts of order one over `inverse`
+    small = 1e-12 / np.diagonal(inverse).min()
+    assert (efforts <= small).all()
+    assert (efforts < -small).any() == (free > upper).any()
 
 
 @pytest.mark.thorough
