@@ -1,4 +1,4 @@
-"""What a verb does without is not imported: it would take most of the time of a short one."""
+"""A verb imports only what it needs: the rest would take most of the time of a short one."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the command line says of words that it does not take."""
+"""Errors of the command line about words that it does not take."""
 
 import sys
 

@@ -5,19 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arm import elastic
+from elastic_arm import DISC, elastic
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.control.elastic_feedforward import drive_reference, link_positions
 from robot_dynamics.trajectory import State
 
-DISC = """
-<robot name="disc"><link name="base"/>
-<link name="disc"><inertial><mass value="2"/>
-<inertia ixx="0.3" iyy="0.3" izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="turn" type="continuous"><parent link="base"/><child link="disc"/><axis xyz="0 0 1"/>
-</joint></robot>
-"""
 M, B, K = 0.5, 0.2, 800.0
 GAINS = Gains([0.0], [0.0])
 MOTION = State(*(np.array([x]) for x in (0.4, 1.5, -2.0)))

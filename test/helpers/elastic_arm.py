@@ -14,6 +14,15 @@ ROTORS = {"ur5": (1.1, 1.1, 0.9, 0.2, 0.2, 0.2), "panda": (0.6, 0.6, 0.5, 0.5, 0
 
 FINGER = 0.02
 
+DISC = """
+<robot name="disc"><link name="base"/>
+<link name="disc"><inertial><mass value="2"/>
+<inertia ixx="0.3" iyy="0.3" izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="turn" type="continuous"><parent link="base"/><child link="disc"/><axis xyz="0 0 1"/>
+</joint></robot>
+"""
+"""A disc of 0.5 kg m^2 about a vertical axis."""
+
 
 def arm_of(name):
     """The arm with the fingers of the Panda open by 2 cm."""

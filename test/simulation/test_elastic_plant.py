@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from elastic_arm import addresses, elastic, two_mass_model
+from elastic_arm import DISC, addresses, elastic, two_mass_model
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.two_masses import fastest_mode
 from robot_dynamics.errors import ArgumentError
@@ -82,18 +82,9 @@ def test_a_link_stops_at_its_range_while_its_motor_winds_up():
     assert plant.motor_q[2] - upper == pytest.approx(plant.tau[2] / 1e4, abs=1e-6)
 
 
-PENDULUM = """
-<robot name="disc"><link name="base"/>
-<link name="disc"><inertial><mass value="2"/>
-<inertia ixx="0.3" iyy="0.3" izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="turn" type="continuous"><parent link="base"/><child link="disc"/><axis xyz="0 0 1"/>
-</joint></robot>
-"""
-
-
 def swinging(stiffness, damping=0.0, **how):
     """A disc of 0.5 kg m^2 about a vertical axis on the spring of a motor of 0.2 kg m^2."""
-    robot = read_urdf(PENDULUM).with_joint_elasticity(stiffness, damping)
+    robot = read_urdf(DISC).with_joint_elasticity(stiffness, damping)
     plant = Plant(robot, [0.0], rotor_inertia=[0.2], limit_effort=False, **how)
     plant.place_motors([0.01], [0.0])
     return plant
@@ -150,7 +141,7 @@ def test_encoders_measure_the_side_that_they_are_on():
 
 
 def test_an_elastic_joint_needs_a_motor_with_inertia():
-    robot = read_urdf(PENDULUM).with_joint_elasticity(100.0)
+    robot = read_urdf(DISC).with_joint_elasticity(100.0)
     message = "joint 'turn' is elastic, but its rotor has no inertia; give rotor_inertia at the "
     with pytest.raises(ArgumentError, match=message):
         Plant(robot)
@@ -164,7 +155,7 @@ def test_a_spring_too_fast_for_the_steps_is_refused_with_the_remedy():
 
 @pytest.mark.parametrize("kind", [Plant, CompiledPlant])
 def test_a_push_acts_on_the_link(kind):
-    robot = read_urdf(PENDULUM).with_joint_elasticity(800.0, 40.0)
+    robot = read_urdf(DISC).with_joint_elasticity(800.0, 40.0)
     plant = kind(robot, [0.0], rotor_inertia=[0.2], limit_effort=False)
     for _ in range(1000):
         plant.step(np.array([-3.0]), np.array([3.0]))

@@ -3,8 +3,8 @@
 import mujoco
 import numpy as np
 import pytest
-from lxml import etree
 
+from elastic_arm import arm_of, without_meshes
 from robot_dynamics.control import Friction, Measured, Model, gains_for
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import find_robot, read_urdf
@@ -18,32 +18,6 @@ SAME_MOTION = 1e-12
 
 DAMPING = 0.5
 STEP = 1e-3
-
-
-def arm_of(name):
-    robot = read_urdf(find_robot(name))
-    locked = {"panda_finger_joint1": 0.02}
-    return robot.with_locked(locked) if name == "panda" else robot
-
-
-def without_meshes(text):
-    """The URDF for MuJoCo: the fingers of the Panda stand open by 2 cm."""
-    root = etree.fromstring(text.encode())
-    for element in list(root.iter("visual", "collision", "mimic", "transmission", "gazebo")):
-        element.getparent().remove(element)
-    for joint in root.iter("joint"):
-        if "finger_joint" in joint.get("name"):
-            joint.set("type", "fixed")
-            origin = joint.find("origin")
-            x, y, z = (float(v) for v in origin.get("xyz").split())
-            axis = [float(v) for v in joint.find("axis").get("xyz").split()]
-            at = np.array([x, y, z]) + 0.02 * np.array(axis)
-            origin.set("xyz", " ".join(map(repr, at.tolist())))
-    settings = etree.fromstring(
-        '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinertia="false"/></mujoco>'
-    )
-    root.append(settings)
-    return etree.tostring(root).decode()
 
 
 def reference_motion(model, robot, motion, law):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elastic_arm import ROTORS, arm_of
+from elastic_arm import DISC, ROTORS, arm_of
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.control.gains import ideal_gains
@@ -17,13 +17,6 @@ from robot_dynamics.simulation.compiled_plant import CompiledPlant
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.trajectory.motions import middle_pose
 
-DISC = """
-<robot name="disc"><link name="base"/>
-<link name="disc"><inertial><mass value="2"/>
-<inertia ixx="0.3" iyy="0.3" izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="turn" type="continuous"><parent link="base"/><child link="disc"/><axis xyz="0 0 1"/>
-</joint></robot>
-"""
 M, B, K, D = 0.5, 0.2, 800.0, 1.5
 
 
