@@ -220,7 +220,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             if reads_states:  # else the states may be old
                 self._judge(follower, now, state, tau)
         elif self._holds_with_effort and not self._handover.pending:
-            self._with_effort.join(follower, self._desired.links_at(self._states.q), now)
+            self._with_effort.join(follower, self._links(), now)
 
     def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:
         if jump > 0.0:
@@ -243,7 +243,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             return
         moving = follower.moving(now)
         self.goals.end(Verdict.INVALID_GOAL, why)
-        follower.go_to(self._desired.links_at(self._states.q).copy(), now)
+        follower.go_to(self._links().copy(), now)
         self._handover.forget()
         self._stream.forget()
         if moving:
@@ -251,14 +251,14 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def _come_to_arm(self, follower: Follower, now: float) -> None:
         """Keep the reference where the arm is, or it would move an arm that follows it again."""
-        q = self._desired.links_at(self._states.q)
+        q = self._links()
         error = position_error(follower.sample(now).q, q, self._continuous)
         if self._states.complete and np.abs(error).max() > STRAYED:
             follower.go_to(q.copy(), now)
 
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""
-        q, qd = self._desired.links_at(self._states.q).copy(), self._states.velocity.copy()
+        q, qd = self._links().copy(), self._states.velocity.copy()
         error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
@@ -274,7 +274,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             return None
         self._follower = Follower(
             self.robot.joint_names,
-            self._desired.links_at(self._states.q),
+            self._links(),
             continuous=self._continuous,
             blend=self.parameters.blend,
             within=(self.robot.limits.lower, self.robot.limits.upper),
@@ -344,6 +344,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def faults(self) -> Sequence[Fault]:
         """See `RobotNode.faults`."""
         return [*super().faults(), *self.arm.faults()]
+
+    def _links(self) -> Array:
+        """Return the measured positions of the links, shape (n,)."""
+        return self._desired.links_at(self._states.q)
 
     # -- trajectories, in the executor's thread ---------------------------------------------
 
