@@ -34,7 +34,7 @@ ANOTHER_EPOCH_S = 100.0
 
 @dataclass(frozen=True)
 class Stream:
-    """How poses are sent and carried.
+    """Disturbances of a stream of poses on its way.
 
     Args:
         rate: Mean rate, Hz.
@@ -182,7 +182,7 @@ CASES = {
     "late and lost, without stamps": {"late": 0.5, "lost": 0.1, "stamped": False},
     "noise of 1 mm": {"noise": 1e-3},
 }
-"""What a stream meets."""
+"""Disturbances by name."""
 
 
 def rows() -> list[str]:

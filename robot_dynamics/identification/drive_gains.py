@@ -32,7 +32,7 @@ ROUNDS = 8
 """Gauss-Newton iterations; three settle the last digit."""
 
 LOAD_KNOWN: Mapping[str, int] = {"all": 10, "mass and centre": 4, "mass": 1}
-"""What may be known of a load, with the number of `PARAMETERS` that are not solved for."""
+"""Known parts of a load, each with the number of `PARAMETERS` that are not solved for."""
 
 FIRST = dict(zip("xyz", PARAMETERS[1:4], strict=True))
 """First moments of a load, by axis."""

@@ -227,7 +227,7 @@ def _pose(
 
 @dataclass(frozen=True)
 class _Joint:
-    """What the columns of one row say, in SI units; geometry by column."""
+    """Joint and body of one row, in SI units; geometry by column."""
 
     geometry: Mapping[str, float]
     body: tuple[float, Array, Array]
