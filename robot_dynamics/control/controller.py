@@ -196,6 +196,7 @@ class Controller:
         *,
         finite: bool = False,
         present: Array | None = None,
+        age: float = 0.0,
     ) -> bool:
         """Take a reference; return whether it was usable (every number finite).
 
@@ -204,6 +205,7 @@ class Controller:
             now: Time of its arrival, s.
             finite: Whether every number is known to be finite.
             present: The last reference, q and qd, shape (2, n); by default `reference`.
+            age: Age of the last reference when it came, s.
         """
         if isinstance(reference, Reference):
             reference = ReferenceSegment.at(*reference[:3])
@@ -214,6 +216,7 @@ class Controller:
         if not (finite or all_finite(*before, *after, *present, tau)):
             return False
         arrived["came_reference"][:] = present
+        arrived["came_reference_ahead"][0] = age
         arrived["came_before"][:], arrived["came_after"][:] = before, after
         arrived["came_share"][0], arrived["came_ahead"][0] = share, ahead
         arrived["came_tau"][:], arrived["came_has_tau"][0] = tau, 1.0

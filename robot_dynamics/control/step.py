@@ -82,7 +82,7 @@ ARRIVED: Mapping[str, Field] = {
     "state_delay": Field(SCALAR, "time from its stamp to its arrival, s, less any constant"),
     "reference_came": Field(SCALAR, "time at which the last reference came, s", NEVER),
     "came_reference": Field((2, "n"), "the last reference, q and qd"),
-    "came_reference_ahead": Field(SCALAR, "time since it, s"),
+    "came_reference_ahead": Field(SCALAR, "its age when it came, s"),
     "came_before": Field((2, "n"), "reference before the time of the last state, q and qd"),
     "came_after": Field((2, "n"), "reference after it; both the last one where it is not known"),
     "came_share": Field(SCALAR, "part of the way between them"),

@@ -158,10 +158,12 @@ def take_reference(x: Any) -> dict[str, Any]:
     )
     usable = both(sound, negated(in_task))
     new = both(usable, less(x.reference_at, x.reference_came))
-    overdue = chosen(usable, maximum(x.now - x.reference_came - FARTHEST_S, 0.0), 0.0)
+    since = chosen(usable, maximum(x.now - x.reference_came, 0.0), 0.0)
+    overdue = maximum(since - maximum(FARTHEST_S, x.came_ahead), 0.0)
+    age = x.came_reference_ahead + since
     given = {
         "reference": x.came_reference,
-        "reference_ahead": x.came_reference_ahead + overdue,
+        "reference_ahead": age,
         "before": x.came_before,
         "after": x.came_after,
         "share": x.came_share,
@@ -174,9 +176,7 @@ def take_reference(x: Any) -> dict[str, Any]:
     went_on = both(new, tracking, x.referenced)
     old = present_of(x)
     expected = on_segment(old._replace(ahead=old.ahead + x.dt))
-    here = on_segment(
-        Segment(x.came_reference, x.came_reference, 0.0, x.came_reference_ahead, x.came_qdd)
-    )
+    here = on_segment(Segment(x.came_reference, x.came_reference, 0.0, age, x.came_qdd))
     jump = abs(position_error(here[0], expected[0], x.continuous))
     jumps = both(went_on, any_of(less(x.nearest, jump)))
     blends = both(went_on, negated(jumps), any_of(less(BLENDED * x.nearest, jump)))

@@ -50,7 +50,7 @@ std::string name_of(const rclcpp::TopicEndpointInfo & info)
 // clang-format off
 constexpr const char * ARRIVED_NAMES[] = {
   "now", "state_new", "state_q", "state_qd", "state_came", "reference_came",
-  "came_reference", "came_reference_ahead", "came_before", "came_after", "came_ahead", "came_qdd",
+  "came_reference", "came_before", "came_after", "came_ahead", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "felt_came", "lead", "unstamped"};
 constexpr const char * STATE_NAMES[] = {
@@ -375,7 +375,7 @@ controller_interface::return_type ModelController::update_and_write_commands(
     read_reference_interfaces();
   }
   *arrived(NOW) = now_;
-  *arrived(REF_AHEAD) = *arrived(REF_LAST_AHEAD) = std::max(now_ - *arrived(REF_CAME), 0.0);
+  *arrived(REF_LAST_AHEAD) = std::max(now_ - *arrived(REF_CAME), 0.0);
   model().step(state_, arrived_.data(), settings_.data(), next());
   state_ = next();
   const bool commands = *state(COMMANDS) > 0.5;

@@ -28,7 +28,11 @@ from robot_dynamics.control import (
 from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.parameters import REFUSE
-from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
+from robot_dynamics.control.reference_history import (
+    ANOTHER_CLOCK_S,
+    ReferenceHistory,
+    ReferenceSegment,
+)
 from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.settings import ZERO_EFFORT, Settings
@@ -148,7 +152,7 @@ class ControllerNode(ControllerBase):
         self.controller = Controller(self.arm.at(self.now()), self._settings, self.hand.task)
         self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
-        self._reference_at = 0.0
+        self._reference_at = self._reference_age = 0.0
         self.output = self._output_of(self.robot)
         self._places = run_of(self._order.tolist(), len(names))
         kind, topic = (
@@ -374,7 +378,11 @@ class ControllerNode(ControllerBase):
         elif self.reference.complete:
             reference = self._reference_at_state()
             self.controller.set_reference(
-                reference, self._reference_at, finite=True, present=self._desired
+                reference,
+                self._reference_at,
+                finite=True,
+                present=self._desired,
+                age=self._reference_age,
             )
         return self.controller.update(now)
 
@@ -442,6 +450,8 @@ class ControllerNode(ControllerBase):
             if reference.read(values) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
                 self._history.add(stamp, self._desired)
+                age = max(self.nanoseconds, self.states.stamp) / NS_PER_S - stamp
+                self._reference_age = age if 0.0 < age < ANOTHER_CLOCK_S else 0.0
             self._reference_at = self.now()
         except RobotDynamicsError as error:
             self.throttled_log.warn("reference", error)
