@@ -99,8 +99,9 @@ def test_the_effort_passes_to_the_gravity_of_the_new_robot_without_a_step(
     settles(received, field, gravity(HEAVY))
     # A quintic fade is 15/8 times as steep as a line. A cycle may come late, or be lost on its way
     steepest = 15 / 8 * (gravity(HEAVY) - gravity(TEXT)) / FADE
-    passed = np.diff(peer.sent[f"{name}/{topic}"][settled : len(received)])
-    steps = np.abs(np.diff([getattr(msg, field) for msg in received[settled:]], axis=0))
+    messages = received[settled:]  # to which more are added meanwhile
+    passed = np.diff(peer.sent[f"{name}/{topic}"][settled : settled + len(messages)])
+    steps = np.abs(np.diff([getattr(msg, field) for msg in messages], axis=0))
     assert (steps < np.outer(passed + LATE_S, np.abs(steepest))).all()
 
 
