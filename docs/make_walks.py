@@ -140,7 +140,12 @@ def from_message_to_effort() -> list[str]:
     os.environ.setdefault(REACH, "LOCALHOST")
     context = Context()
     rclpy.init(context=context, domain_id=int(os.environ.get("ROS_DOMAIN_ID") or own_domain()))
-    values = {"urdf_path": str(PLANAR), "rate": 0.5 / PERIOD_S, "settle": 0.0, "bandwidth": 2.0}
+    values = {
+        "urdf_path": str(PLANAR),
+        "rate": 0.5 / PERIOD_S,
+        "settling_time": 0.0,
+        "bandwidth": 2.0,
+    }
     overrides = [Parameter(name, value=value) for name, value in values.items()]
     robot = rclpy.create_node("robot", context=context)
     robot.create_subscription(Float64MultiArray, "effort_command", lambda _: None, 1)

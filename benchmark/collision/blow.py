@@ -89,7 +89,7 @@ def blow(robot: Robot, frame: str, start: Array, truth: Robot, reaction: str, ma
     controller, motion = Controller(model, settings), straight_motion(dynamics, frame, start)
     plant = fastest_plant(truth, start, dynamics=true, step=PERIOD_S / STEPS, limit_effort=False)
     tau_d = model.feedforward(*motion)
-    wait = round((settings.settle + 0.1) / PERIOD_S)
+    wait = round((settings.settling_time + 0.1) / PERIOD_S)
     place = speed = force = 0.0
     begin: float | None = None
     detected, rows = np.inf, []

@@ -93,7 +93,7 @@ class Run:
         self._late: deque[np.ndarray] = deque(maxlen=1 + round(SENSOR_DELAY_S / STEP))
         self.rate = default_effort_rates(arm.robot, 20.0, 1.0)
         soft = SoftLimits.of(arm.robot, gains.kd, margin=margin) if margin else None
-        settings = Settings(mode=mode, settle=0.0, effort_rate=self.rate, soft_limits=soft)
+        settings = Settings(mode=mode, settling_time=0.0, effort_rate=self.rate, soft_limits=soft)
         self.controller = Controller(tuned, settings, self.task)
         self.state = self.scene.reset()
         self._cycle()

@@ -61,7 +61,7 @@ def oscillates(case: Case) -> bool:
     gains = gains_for(arm)
     model = tuner.model(Model(arm, gains), gains, 20.0, Sampling.of(period, case.delay))
     task = Task(model, HANDS[case.robot])
-    controller = Controller(model, Settings(mode=case.mode, settle=0.0), task)
+    controller = Controller(model, Settings(mode=case.mode, settling_time=0.0), task)
     q, qd = poses[case.pose].copy(), np.zeros(n)
     states = deque([(q, qd)] * (round(case.delay / STEP) + 1))
     tau = following = arm.gravity(q)

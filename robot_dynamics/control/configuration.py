@@ -454,11 +454,11 @@ class Configuration:
 TIMES = (
     "fade",
     "integral_time",
-    "settle",
-    "join",
+    "settling_time",
+    "approach_time",
     "reference_timeout",
     "state_timeout",
-    "blind_time",
+    "open_loop_timeout",
 )
 """Parameters that are settings of the same name."""
 

@@ -356,13 +356,13 @@ class Controller:
             *(
                 "fade",
                 "integral_time",
-                "settle",
+                "settling_time",
                 "stop",
-                "join",
+                "approach_time",
                 "state_timeout",
                 "reference_timeout",
             ),
-            *("blind_time", "resume_by_itself"),
+            *("open_loop_timeout", "resume_by_itself"),
         ):
             numbers[name] = getattr(settings, name)
         for name, number in numbers.items():

@@ -170,7 +170,7 @@ def begin_transition(x: Any) -> dict[str, Any]:
     retreat = position_error(x.retreat_to, ends, x.continuous)
     way = chosen(x.follows, -ends, retreat)
     fastest = chosen(x.follows, JOINING, RETREATING) * speed
-    least = chosen(x.follows, maximum(x.join - stop, SHORTEST_JOIN_S), SHORTEST_JOIN_S)
+    least = chosen(x.follows, maximum(x.approach_time - stop, SHORTEST_JOIN_S), SHORTEST_JOIN_S)
     returning = join_duration(way, fastest, least)
     goes_back = quintic(returning, State(none, none, none), State(way, none, none))
     returns = either(x.follows, both(hit, equal(x.reaction, RETREATS)))

@@ -145,12 +145,12 @@ _TABLE = (
     Parameter("integral_time", "double", Settings.integral_time, "Time within which the feedback "
               "of the mode feedforward becomes a lasting effort while a joint moves, against "
               "friction and load that the model lacks", "s", 0.0, 100.0, "0 for never"),
-    Parameter("settle", "double", Settings.settle, "Time to hold the measured position before "
-              "following references, once states arrive and commands are received", "s", 0.0, 60.0,
-              "longer than the brakes take to open"),
-    Parameter("join", "double", Settings.join, "Least time to join a reference that "
-              "begins beside the measured position, or jumps a little", "s", 1e-3, 60.0, "more if "
-              "a joint would exceed a tenth of its speed limit"),
+    Parameter("settling_time", "double", Settings.settling_time, "Time to hold the measured "
+              "position before following references, once states arrive and commands are received",
+              "s", 0.0, 60.0, "longer than the brakes take to open"),
+    Parameter("approach_time", "double", Settings.approach_time, "Least time to join a reference "
+              "that begins beside the measured position, or jumps a little", "s", 1e-3, 60.0,
+              "more if a joint would exceed a tenth of its speed limit"),
     Parameter("reference_timeout", "double", Settings.reference_timeout, "Age of the last "
               "reference at which the joints come to rest", "s", 1e-3, 3600.0),
     Parameter("state_timeout", "double", Settings.state_timeout, "Age of the last measured state "
@@ -159,9 +159,10 @@ _TABLE = (
               "velocities by positions where joint_states have none", "Hz", 0.0, 1000.0,
               "0 to estimate none; lags by 1 / (pi velocity_filter), 0.01 s at 30 Hz", fixed=BOTH,
               users=(NODES,)),
-    Parameter("blind_time", "double", Settings.blind_time, "Time without measured states, after "
-              "state_timeout, at which commands end", "s", 1e-3, 3600.0, "brakes that monitor the "
-              "commands then close, and a controller of ros2_control reports an error"),
+    Parameter("open_loop_timeout", "double", Settings.open_loop_timeout, "Time without measured "
+              "states, after state_timeout, at which commands end", "s", 1e-3, 3600.0, "brakes "
+              "that monitor the commands then close, and a controller of ros2_control reports an "
+              "error"),
     Parameter("resume_by_itself", "bool", Settings.resume_by_itself, "Follow again as soon as "
               "messages return; false: when ~/resume is called"),
     Parameter("on_reference_timeout", "string", Settings.on_reference_timeout, "Reaction when "

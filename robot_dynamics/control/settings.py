@@ -40,17 +40,18 @@ class Settings:
         reference_timeout: Age at which references are stale.
         on_state_timeout: Reaction when states stop, one of `ON_STATE_TIMEOUT`: the arm is
             brought to rest and held by its model, or its efforts fade to zero.
-        blind_time: Further time without states after which commands end: brakes must then hold the
-            arm.
+        open_loop_timeout: Further time without states after which commands end: brakes must then
+            hold the arm.
         on_reference_timeout: Reaction when references stop, one of `ON_REFERENCE_TIMEOUT`: the arm
             comes to rest and is held, or only its gravity is compensated.
         resume_by_itself: Whether references are followed again as soon as messages return;
             otherwise after `resume`.
-        settle: Time to hold the arm before references are followed, once its states arrive and its
-            commands are received. Brakes may take that long to open; feedback of a reference that
-            moves meanwhile would start the arm with a jerk.
+        settling_time: Time to hold the arm before references are followed, once its states arrive
+            and its commands are received. Brakes may take that long to open; feedback of a
+            reference that moves meanwhile would start the arm with a jerk.
         stop: Time to come to rest when references or states stop.
-        join: Least time to join references from another position; fast joints may need more.
+        approach_time: Least time to join references from another position; fast joints may need
+            more.
         collision: Detection of collisions; its reaction `none` switches it off.
         longest_cycle: Time between two cycles that counts for `effort_rate`: after a stall a
             drive would feel a larger change as a step.
@@ -67,12 +68,12 @@ class Settings:
     state_timeout: float = 0.1
     reference_timeout: float = 0.2
     on_state_timeout: str = REST
-    blind_time: float = 1.0
+    open_loop_timeout: float = 1.0
     on_reference_timeout: str = HOLD
     resume_by_itself: bool = True
-    settle: float = 0.3
+    settling_time: float = 0.3
     stop: float = 0.3
-    join: float = 0.5
+    approach_time: float = 0.5
     collision: Collision = field(default_factory=Collision)
     longest_cycle: float = 0.01
 
@@ -91,11 +92,18 @@ class Settings:
                 "with feedback='drive' use feedforward, pd, pd_gravity, impedance or "
                 "gravity_compensation"
             )
-        positive = "effort_rate tracking_limit state_timeout blind_time reference_timeout"
+        positive = "effort_rate tracking_limit state_timeout open_loop_timeout reference_timeout"
         for name in positive.split():
             if not np.all(np.asarray(getattr(self, name)) > 0.0):
                 raise ArgumentError(f"{name} is {getattr(self, name)}; give a positive number")
-        for name in ("fade", "integral_time", "settle", "stop", "join", "longest_cycle"):
+        for name in (
+            "fade",
+            "integral_time",
+            "settling_time",
+            "stop",
+            "approach_time",
+            "longest_cycle",
+        ):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ArgumentError(f"{name} is {getattr(self, name)} s; give zero or more")
 

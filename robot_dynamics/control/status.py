@@ -80,8 +80,9 @@ TABLE = (
     Row(Status.WAITING, lambda x: negated(x.seen), "no state has come yet", "nothing is commanded"),
     Row(
         Status.SILENT,
-        lambda x: less(x.state_timeout + maximum(x.blind_time, x.stop), x.age),
-        "no state for `state_timeout` and `blind_time` together, or `stop` if that is longer",
+        lambda x: less(x.state_timeout + maximum(x.open_loop_timeout, x.stop), x.age),
+        "no state for `state_timeout` and `open_loop_timeout` together, or `stop` if that is "
+        "longer",
         "nothing is commanded: brakes or friction hold it",
     ),
     Row(
@@ -120,8 +121,8 @@ TABLE = (
     Row(
         Status.SETTLING,
         lambda x: less(x.now, x.settled_at),
-        "for `settle` after states come or come again, after commands are first received, and "
-        "after a joint did not move when pushed",
+        "for `settling_time` after states come or come again, after commands are first received, "
+        "and after a joint did not move when pushed",
         "held",
     ),
     Row(Status.TRACKING, lambda x: 1.0, "otherwise", "joins the reference, then follows it"),

@@ -224,9 +224,11 @@ def supervise(x: Facts) -> dict[str, Any]:
     lost = both(tracking, either(blind, negated(either(commanded, in_task))))
     paused = chosen(lost, negated(x.resume_by_itself), both(x.paused, negated(resumed)))
     first = both(x.seen, negated(x.begun))
-    settled_at = chosen(x.brake_closed, now + maximum(x.settle, SHORTEST_PAUSE_S), x.settled_at)
+    settled_at = chosen(
+        x.brake_closed, now + maximum(x.settling_time, SHORTEST_PAUSE_S), x.settled_at
+    )
     waits = either(first, blind, both(x.unheard, negated(tracking)))
-    settled_at = chosen(waits, now + x.settle, settled_at)
+    settled_at = chosen(waits, now + x.settling_time, settled_at)
     goes_on = both(commanded, negated(either(blind, jumps)))
     armed = _is_armed(x, segment, goes_on, reference["anew"])
     by_hand = both(x.begun, negated(x.has_feedback))
@@ -237,7 +239,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     status = next_status(
         Facts(
             {name: getattr(x, name) for name in ("seen", "age", "now", "halted", "refused")},
-            {name: getattr(x, name) for name in ("state_timeout", "blind_time", "stop")},
+            {name: getattr(x, name) for name in ("state_timeout", "open_loop_timeout", "stop")},
             {"blind": blind, "cause": cause, "commanded": commanded, "paused": paused},
             {"comes": comes, "settled_at": settled_at},
         )

@@ -267,7 +267,7 @@ class LiveArm:
             return
         prepare(replace(self._model, frame=self.frame), mode, hand)
         self._compiled.add((mode, hand))
-        self._controller = Controller(self._model, Settings(mode, settle=0.0), self._task)
+        self._controller = Controller(self._model, Settings(mode, settling_time=0.0), self._task)
         self._update(self._controller)  # begins at the present pose
 
     def _update(self, controller: Controller) -> Array:

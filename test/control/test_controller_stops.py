@@ -87,7 +87,7 @@ def test_when_states_stop_the_arm_comes_to_rest_and_stays_when_they_come_again(m
 
 
 def test_commands_end_when_no_state_has_come_for_long_and_begin_where_the_arm_then_is(model):
-    bench = Bench(model, Settings(state_timeout=0.02, blind_time=0.4)).run(READY)
+    bench = Bench(model, Settings(state_timeout=0.02, open_loop_timeout=0.4)).run(READY)
     bench.run(0.4, states=False)
     assert bench.controller.status is Status.BLIND
     assert bench.controller.update(bench.now + 0.05) is None

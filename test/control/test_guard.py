@@ -65,7 +65,7 @@ def test_a_second_publisher_of_another_pose_is_not_believed(model, every):
 
 
 def test_commands_without_states_do_not_end_before_the_arm_is_at_rest(model):
-    bench = moving(model, blind_time=0.01)
+    bench = moving(model, open_loop_timeout=0.01)
     begun = len(bench.statuses)
     bench.fail(0.6, lambda *_: None)
     ended = bench.statuses.index(Status.SILENT, begun)

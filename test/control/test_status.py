@@ -10,7 +10,7 @@ IN_ORDER = {
     "seen": 1.0,
     "age": 0.0,
     "state_timeout": 0.1,
-    "blind_time": 1.0,
+    "open_loop_timeout": 1.0,
     "stop": 0.3,
     "blind": 0.0,
     "cause": 0.0,

@@ -105,7 +105,7 @@ def test_a_twist_moves_the_hand_until_it_is_stale():
 
 
 def test_a_target_waits_while_the_arm_settles_and_ends_with_a_stop():
-    loop = Loop(IMPEDANCE, settle=0.3)
+    loop = Loop(IMPEDANCE, settling_time=0.3)
     loop.task.aim(Pose(np.eye(3), np.array([0.4, 0.0, 0.4])), 0.0)
     loop.run(0.2)
     assert np.abs(loop.q - START).max() < 1e-9
@@ -340,7 +340,7 @@ def test_an_arm_with_late_states_is_stretched_and_comes_back(mode, goal, rate, d
     sampling = Sampling.of(1.0 / rate, delay)
     tuned = Tuner(arm).model(Model(arm, gains), gains, 20.0, sampling)
     task = Task(tuned, "tool0")
-    controller = Controller(tuned, Settings(mode=mode, settle=0.0, state_timeout=1.0), task)
+    controller = Controller(tuned, Settings(mode=mode, settling_time=0.0, state_timeout=1.0), task)
     q, qd, speeds = np.array([0.0, -1.2, 1.6, -1.9, -1.57, 0.0]), np.zeros(6), []
     home, late = task.pose(tuned, q), np.random.default_rng(0)
     known = [Measured(q, qd)]
@@ -389,7 +389,7 @@ def test_the_joint_that_dry_friction_holds_is_named_with_both_efforts():
 def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
     """Its target is given up too: it would move an arm long after it was given."""
     for aims in (False, True):
-        loop = Loop(IMPEDANCE, settle=0.05).run(0.5)
+        loop = Loop(IMPEDANCE, settling_time=0.05).run(0.5)
         if aims:
             loop.task.aim(Pose(loop.pose.rotation, loop.pose.translation + 0.2), loop.now)
             loop.run(0.2)

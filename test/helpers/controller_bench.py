@@ -7,7 +7,7 @@ from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory import Follower, Waypoints
 
 STEP = 1e-3
-READY = Settings().settle + 0.01  # s: the arm is held where it is before it follows
+READY = Settings().settling_time + 0.01  # s: the arm is held where it is before it follows
 Q0 = np.array([0.3, -0.7])
 
 

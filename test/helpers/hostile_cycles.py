@@ -9,7 +9,12 @@ LEAD = 2e-3  # s, of commanded positions
 PERIOD = 1e-3
 MODES = len(ALL_MODES) - len(TASK_MODES)
 
-SHORT = {"settle": 0.02, "state_timeout": 0.03, "reference_timeout": 0.05, "blind_time": 0.1}
+SHORT = {
+    "settling_time": 0.02,
+    "state_timeout": 0.03,
+    "reference_timeout": 0.05,
+    "open_loop_timeout": 0.1,
+}
 """Times of the settings, s."""
 
 

@@ -95,7 +95,7 @@ class Robot:
         settings = Settings(
             effort_rate=RATE * effort_limits(robot),
             tracking_limit=default_tracking_errors(robot),
-            blind_time=0.4,
+            open_loop_timeout=0.4,
         )
         task = None
         self.in_task_space = name.endswith(IN_TASK_SPACE)

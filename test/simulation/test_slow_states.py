@@ -148,7 +148,7 @@ def test_an_arm_is_unstable_beyond_the_stability_limit_that_is_derived_and_not_b
     ratio, ends = 10.0, []
     mode = stability_limit(ratio, 1.0 / rate, delay)
     for share in (0.9, 1.1):
-        loop = Loop(ROBOTS[name], rate, commands_late=delay, tuned=False, settle=0.0)
+        loop = Loop(ROBOTS[name], rate, commands_late=delay, tuned=False, settling_time=0.0)
         M = loop.model.dynamics.mass_matrix(loop.q0)
         kd = np.diag(M) / np.linalg.eigvals(np.linalg.solve(M, np.diag(np.diag(M)))).real.max()
         gains = Gains(ratio * share * mode * kd, share * mode * kd)

@@ -158,7 +158,7 @@ def gains(peer, term):
 
 def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin_again(arm):
     before = len(arm.node.log)
-    arm.use(state_timeout=0.1, blind_time=0.2)
+    arm.use(state_timeout=0.1, open_loop_timeout=0.2)
     arm.seen = False
     arm.node.wait_for_log("commanding nothing: no valid joint states come", before)
     sent = len(arm.stamps)
@@ -166,7 +166,7 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
     received = len(arm.commands)
     wait_for(lambda: len(arm.stamps) > sent + 100, "half a second of references")
     assert len(arm.commands) == received
-    arm.use(state_timeout=10.0, blind_time=1.0)
+    arm.use(state_timeout=10.0, open_loop_timeout=1.0)
     arm.seen = True
     arm.becomes(DYNAMICS.gravity(Q), "rest")
     wait_for(lambda: "tracking" in arm.node.log[before:], "tracking")
@@ -176,13 +176,13 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
 
 def test_the_joint_whose_states_are_not_numbers_is_named_when_the_arm_comes_to_rest(arm):
     before = len(arm.node.log)
-    arm.use(state_timeout=0.1, blind_time=20.0)
+    arm.use(state_timeout=0.1, open_loop_timeout=20.0)
     arm.q = np.array([Q[0], np.nan])
     blind = "coming to rest blindly: no valid joint states come"
     arm.node.wait_for_log(f"{blind}: joint_states: position of joint 'joint_2' is nan", before)
     arm.q = Q
     arm.node.wait_for_log("tracking", before)
-    arm.use(state_timeout=10.0, blind_time=1.0)
+    arm.use(state_timeout=10.0, open_loop_timeout=1.0)
     arm.becomes(DYNAMICS.gravity(Q), "rest")
 
 

@@ -28,7 +28,7 @@ COMMON = {"urdf_path": "ur5", "rate": RATE}
 CONTROL = {
     **COMMON,
     "mode": "cartesian_impedance",
-    "settle": 0.05,
+    "settling_time": 0.05,
     "state_timeout": 5.0,
 }
 PLANT = {

@@ -99,7 +99,8 @@ def test_a_controller_that_is_killed_in_motion_comes_back_and_the_arm_stays(arm)
     first, led = first_effort_after_the_brakes(arm.states[received:]), tracked_since(arm)
     if stamp_of(first) < led:
         np.testing.assert_allclose(first.effort, DYNAMICS.gravity(first.position), atol=0.5)
-    # else the middleware took longer than `settle` to introduce the two to each other both ways
+    # else the middleware took longer than `settling_time` to introduce the two to each other both
+    # ways
     assert (
         deepest(arm.states[received:], (START, FAR)) < 0.1
     )  # a drop would go on for 1 rad and more
