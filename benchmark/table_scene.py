@@ -1,4 +1,4 @@
-"""A table below the hand of an arm in MuJoCo, for control of contact forces.
+"""A table below the end effector of an arm in MuJoCo, for control of contact forces.
 
 The arm is a Panda or a UR5 from its URDF, with torque actuators and without friction in its joints.
 A ball at its tip, without mass, touches a flat box. The step is 1 ms; the contact gives way by
@@ -9,7 +9,7 @@ slides by Coulomb friction.
     state = scene.state
     while scene.time < 1.0:
         state = scene.step(effort(state.q, state.qd))
-    state.wrench[2]  # N, negative where the hand presses on the table
+    state.wrench[2]  # N, negative where the end effector presses on the table
 
 Needs the packages mujoco and example-robot-data.
 """
@@ -31,7 +31,7 @@ STEP = 1e-3
 """Step of the simulation and period of the efforts, s."""
 
 TIP = "tip"
-"""Frame at the centre of the ball, with the axes of the hand; z points out of the hand."""
+"""Frame at the centre of the ball, with the axes of the end effector; z points out of it."""
 
 RADIUS = 0.01
 """Radius of the ball, m."""
@@ -58,7 +58,7 @@ STICTION = 100.0
 little: 0.2 mm/s where it is pushed with 1 N and presses with 10 N."""
 
 
-class Hand(NamedTuple):
+class EndEffector(NamedTuple):
     """Where an arm has its ball: link, distance along z of the link, m, and pose at the start."""
 
     link: str
@@ -66,9 +66,9 @@ class Hand(NamedTuple):
     home: tuple[float, ...]
 
 
-HANDS = {  # the fingers of the Panda are closed; both hands point downwards at home
-    "panda": Hand("panda_hand", 0.1034, (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)),
-    "ur5": Hand("tool0", 0.05, (0.0, -1.4, 1.9, -0.5 - np.pi / 2.0, -np.pi / 2.0, 0.0)),
+END_EFFECTORS = {  # the fingers of the Panda are closed; both hands point downwards at home
+    "panda": EndEffector("panda_hand", 0.1034, (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)),
+    "ur5": EndEffector("tool0", 0.05, (0.0, -1.4, 1.9, -0.5 - np.pi / 2.0, -np.pi / 2.0, 0.0)),
 }
 
 
@@ -78,8 +78,8 @@ class TableState(NamedTuple):
     Attributes:
         q: Joint positions, shape (n,), in the order of `robot.joint_names`.
         qd: Joint velocities, shape (n,).
-        wrench: Force and moment that the hand exerts on the table, about the origin of `TIP` in
-            axes of the root link, shape (6,), N and N m.
+        wrench: Force and moment that the end effector exerts on the table, about the origin of
+            `TIP` in axes of the root link, shape (6,), N and N m.
     """
 
     q: Array
@@ -106,11 +106,11 @@ class TableScene:
     def __init__(self, name: str, *, friction: float = 0.3, limits: bool = True) -> None:
         import mujoco as mj  # optional, and slow to import
 
-        self._mj, hand = mj, HANDS[name]
-        urdf = _with_tip(stripped_urdf(SOURCES[name]), hand)
+        self._mj, end_effector = mj, END_EFFECTORS[name]
+        urdf = _with_tip(stripped_urdf(SOURCES[name]), end_effector)
         with quiet():
             self.robot = read_urdf(urdf)
-        n, self.home = self.robot.dof, np.array(hand.home)
+        n, self.home = self.robot.dof, np.array(end_effector.home)
         at = frame_pose(self.robot, self.home, TIP).translation
         self.table = np.array(at - [0.0, 0.0, RADIUS + GAP])
         spec = mj.MjSpec.from_string(_with_contact(urdf, self.robot.links[0].name, self.table))
@@ -190,11 +190,11 @@ class TableScene:
         return total
 
 
-def _with_tip(urdf: bytes, hand: Hand) -> str:
+def _with_tip(urdf: bytes, end_effector: EndEffector) -> str:
     """Return a URDF with the frame of the ball."""
     root = etree.fromstring(urdf)
     etree.SubElement(root, "link", name=TIP)
-    _fix(root, hand.link, TIP, (0.0, 0.0, hand.reach))
+    _fix(root, end_effector.link, TIP, (0.0, 0.0, end_effector.reach))
     return str(etree.tostring(root, encoding="unicode"))
 
 

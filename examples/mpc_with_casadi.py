@@ -1,4 +1,4 @@
-"""Model predictive control of a Panda with CasADi: the hand reaches a point within torque limits.
+"""Model predictive control with CasADi: a Panda reaches a point within torque limits.
 
 Multiple shooting on the forward dynamics, solved again from each state that was reached.
 """

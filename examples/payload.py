@@ -1,4 +1,4 @@
-"""Compute efforts with a payload: 2 kg in the hand of a Panda, compiled in or given per call."""
+"""Compute efforts with a payload: 2 kg in the gripper of a Panda, compiled in or given per call."""
 
 import numpy as np
 

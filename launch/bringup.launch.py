@@ -43,7 +43,7 @@ from robot_dynamics.nodes.runtime.robot_description import moved
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.robot.catalogue import with_arguments
-from robot_dynamics.robot.endpoint import default_hand
+from robot_dynamics.robot.endpoint import default_end_effector
 from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
@@ -66,8 +66,9 @@ ARGUMENTS = (
      "holds its position",
      ["", "excitation", "random_poses", "file", "circle", "line", "poses", "none"]),
     ("file", "", "File of motion:=file, or of motion:=poses", None),
-    ("frame", "", "The hand: frame that circle, line, poses and the modes in task space move; "
-     "empty: that of the parameter file, else tool0, or the tip that no finger joint moves", None),
+    ("frame", "", "The end effector: frame that circle, line, poses and the modes in task space "
+     "move; empty: that of the parameter file, else tool0, or the tip that no finger joint moves",
+     None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *ALL_MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
@@ -147,7 +148,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         check_name(name, given[name], check)
     if given["rviz_config"]:
         check_file("rviz_config", given["rviz_config"], "a configuration of rviz2")
-    check_hand(given, config, robot)
+    check_end_effector(given, config, robot)
     motion = given["motion"] or ("excitation" if simulated else "none")
     if motion in ("file", "poses"):  # a fault is one line here, and no node starts
         check_file("file", given["file"], "a trajectory file")
@@ -357,8 +358,8 @@ def mode_of(given: Mapping[str, str], config: str) -> object:
     return given["mode"] or parameter_in(config, "controller_node", "mode")
 
 
-def check_hand(given: Mapping[str, str], config: str, robot: Robot) -> None:
-    """Check that the robot has the hand that is to move, before any node starts.
+def check_end_effector(given: Mapping[str, str], config: str, robot: Robot) -> None:
+    """Check that the robot has the end effector that is to move, before any node starts.
 
     Raises:
         UnknownNameError: If it has no frame of that name.
@@ -370,7 +371,7 @@ def check_hand(given: Mapping[str, str], config: str, robot: Robot) -> None:
         robot.frame(given["frame"])
     elif mode in TASK_MODES and not named:
         try:
-            default_hand(robot)
+            default_end_effector(robot)
         except ArgumentError as error:
             raise ArgumentError(f"mode:={mode}: {error} by frame:=NAME") from None
 

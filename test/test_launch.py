@@ -515,7 +515,8 @@ def test_the_circle_of_a_publication_is_sent(launch):
 
         wait_for(told, "the motion")
         first, last = (np.array(sent[0].points[i].positions) for i in (0, -1))
-        # Once round: the hand is where it was, and each joint there or a turn further, to round-off
+        # Once round: the end effector is where it was, and each joint there or a turn further, to
+        # round-off
         np.testing.assert_allclose(np.cos(last - first), 1.0, atol=1e-9)
         assert max(np.ptp([point.positions for point in sent[0].points], axis=0)) > 1.0
     finally:
@@ -527,14 +528,14 @@ def test_standard_arms_start_in_task_space_without_further_arguments(robot):
     assert len(started(robot=robot, mode="cartesian_impedance")) == 4
 
 
-def test_a_hand_that_no_rule_finds_is_asked_for_before_any_node_starts(tmp_path):
+def test_a_end_effector_that_no_rule_finds_is_asked_for_before_any_node_starts(tmp_path):
     path = tmp_path / "arms.urdf"
     path.write_text(TWO_ARMS)
     with pytest.raises(ArgumentError) as refusal:
         started(robot=str(path), mode="operational_space")
     assert str(refusal.value) == (
         "mode:=operational_space: robot 'arms' has 2 tips (left, right), and no rule says which "
-        "one is the hand; name its frame by frame:=NAME"
+        "one is the end effector; name its frame by frame:=NAME"
     )
     assert len(started(robot=str(path), mode="operational_space", frame="left")) == 4
     assert len(started(robot=str(path))) == 4
@@ -548,7 +549,7 @@ def test_a_hand_that_no_rule_finds_is_asked_for_before_any_node_starts(tmp_path)
         started(robot=str(path), config=str(config))
 
 
-def test_a_hand_that_the_robot_does_not_have_is_named():
+def test_a_end_effector_that_the_robot_does_not_have_is_named():
     with pytest.raises(UnknownNameError, match=r"^no frame 'tool' in robot 'ur5'"):
         started(robot="ur5", mode="cartesian_impedance", frame="tool")
 

@@ -28,7 +28,7 @@ FINGERS = {"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0}
 
 
 def robots() -> dict[str, tuple[Robot, str]]:
-    """Robots by name, and the frame of their hands."""
+    """Robots by name, and the frame of their end effectors."""
     panda = read_urdf(find_robot("panda"))
     fingers = {name: 0.0 for name in FINGERS if name in panda.joint_names}
     return {

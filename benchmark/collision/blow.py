@@ -34,7 +34,7 @@ RISE_S, BEFORE_S, AFTER_S, WATCH_S = 0.3, 0.1, 0.2, 1.5
 """Time to reach the speed, at the speed before the contact and after it, and the time watched."""
 
 STANDS = 0.02
-"""Speed of the hand below which it stands, m/s."""
+"""Speed of the end effector below which it stands, m/s."""
 
 START = {
     "Panda": [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785],
@@ -50,10 +50,10 @@ class Blow:
 
     Attributes:
         detected: Time of the alarm; infinite without one.
-        stood: Time from which the hand stands.
+        stood: Time from which the end effector stands.
         peak: Largest force, N.
         later: Force after half a second, N.
-        way: Way of the hand after the contact until it first turns or stands, m.
+        way: Way of the end effector after the contact until it first turns or stands, m.
     """
 
     detected: float
@@ -64,7 +64,7 @@ class Blow:
 
 
 def straight_motion(dynamics: Dynamics, frame: str, start: Array) -> tuple[Array, Array, Array]:
-    """A straight motion of the hand: positions, velocities, accelerations, shape (N, n) each."""
+    """A straight motion of the end effector: q, qd and qdd, shape (N, n) each."""
     q, rows = np.array(start), []
     t = np.arange(round((RISE_S + BEFORE_S + AFTER_S + RISE_S) / PERIOD_S)) * PERIOD_S
     ends = RISE_S, RISE_S + BEFORE_S + AFTER_S
@@ -93,7 +93,7 @@ def blow(robot: Robot, frame: str, start: Array, truth: Robot, reaction: str, ma
     place = speed = force = 0.0
     begin: float | None = None
     detected, rows = np.inf, []
-    # The body stands where the hand passes at full speed
+    # The body stands where the end effector passes at full speed
     surface = dynamics.pose(motion[0][round((RISE_S + BEFORE_S) / PERIOD_S)], frame).position[AXIS]
     for k in range(wait + len(motion[0]) + round(WATCH_S / PERIOD_S)):
         now = k * PERIOD_S
@@ -148,8 +148,8 @@ def blows(name: str, robot: Robot, frame: str) -> Table:
                     _range([one.later for one in found]),
                 ]
             )
-    header = ["body; reaction", "detected, ms", "hand stands after, ms", "way after contact, mm",
-              "peak force, N", "force after 0.5 s, N"]  # fmt: skip
+    header = ["body; reaction", "detected, ms", "end effector stands after, ms",
+              "way after contact, mm", "peak force, N", "force after 0.5 s, N"]  # fmt: skip
     about = (
         f"`{frame}` moves along x at {SPEED:g} m/s, in mode `feedforward` at 1 kHz, into a spring "
         f"of {STIFFNESS / 1e3:g} kN/m. Exact model, and all masses 10 % less and more: exact "

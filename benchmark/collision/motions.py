@@ -56,7 +56,7 @@ WAIT_S = 0.1
 """Time within which a push has to be found, s."""
 
 PUSHES = (50.0, 100.0)
-"""Forces at the hand whose detection time is measured, N."""
+"""Forces at the end effector whose detection time is measured, N."""
 
 DIRECTIONS = {f"{sign}{axis}": (k, s) for k, axis in enumerate("xyz") for sign, s in
               (("+", 1.0), ("-", -1.0))}  # fmt: skip
@@ -72,7 +72,7 @@ class Findings:
         share: Largest free r of each joint relative to its threshold, shape (N, n).
         smallest: Least constant push of each joint that is found, shape (N, 2, n), N m or N.
         time: Time until a push of twice the present threshold is found, shape (N, 2, n), s.
-        force: Least force at the hand that is found, shape (N, 6), N.
+        force: Least force at the end effector that is found, shape (N, 6), N.
         force_time: Time until the forces of `PUSHES` are found, shape (N, 2, 6), s.
     """
 
@@ -250,7 +250,7 @@ def judge(findings: Findings, effort: Array, threshold: Array, J: Array, at: Arr
         findings: Where to add it.
         effort: Free r, shape (T, N, n).
         threshold: Thresholds, same shape.
-        J: Jacobian of the hand's position at the pushes, shape (N, 3, n).
+        J: Jacobian of the end effector's position at the pushes, shape (N, 3, n).
         at: Index of the period at which each push begins, shape (N,).
     """
     count = effort.shape[1]
@@ -355,7 +355,7 @@ def _force_table(name: str, frame: str, motions: int, found: dict[str, Findings]
         "that is found, and the time until one is found; median / 95 %, and the share that is not "
         f"found within {1e3 * WAIT_S:.0f} ms."
     )
-    return Table(f"{name}: forces at the hand", about, header, rows)
+    return Table(f"{name}: forces at the end effector", about, header, rows)
 
 
 def _alarm_table(name: str, found: dict[str, Findings]) -> Table:

@@ -106,7 +106,7 @@ class Plant:
         self._from, self._begun_at, self._fault_at = start, 0.0, 0.0
         self._held: deque[tuple[float, JointState]] = deque()
         self._trace: list[tuple[float, Array, Array, Array, int]] = []
-        self._hand: tuple[Array, float] | None = None
+        self._leading: tuple[Array, float] | None = None
         self._waits, self._enabled_at = True, time.monotonic() + ENABLED_S
         self._count = 0
         self._frozen = 0.0, 0.0
@@ -152,7 +152,7 @@ class Plant:
         self._waits = True
 
     def _lead(self, way: Array) -> None:
-        self._hand = way, time.monotonic()
+        self._leading = way, time.monotonic()
 
     def _report(self, _: object) -> None:
         t, q, qd, tau, new = (np.array(x) for x in zip(*self._trace, strict=True))
@@ -192,13 +192,13 @@ class Plant:
 
     def _led(self, seconds: float, now: float) -> bool:
         """Return whether the arm is moved by hand: drives are off, and brakes open afterwards."""
-        if self._hand is None:
+        if self._leading is None:
             return False
-        way, begin = self._hand
+        way, begin = self._leading
         ends = now > begin + LEADING_S
         self._arm.lead(way / LEADING_S, 0.0 if ends else seconds)
         if ends:
-            self._hand = None
+            self._leading = None
             self._brake(None)
             self._trace.clear()
             self._pipe.send("led")

@@ -6,7 +6,7 @@ jtc        joint_trajectory_controller on effort interfaces with PID, following 
 jtc front  the same in front of a chained controller: positions, velocities, accelerations
 rnea       a small controller with pinocchio::rnea and PD, behind such a front
 model      the model controller of this package, chained
-hand       the same in the mode cartesian_impedance
+end effector       the same in the mode cartesian_impedance
 
 Pinocchio's headers and library come from the Python package `pin`.
 """

@@ -1,4 +1,4 @@
-"""Lead the hands of many arms with default settings, in MuJoCo.
+"""Lead the end effectors of many arms with default settings, in MuJoCo.
 
 python -m benchmark.task_space.arms                         every arm, an hour of two cores
 python -m benchmark.task_space.arms --arms ur5,panda --delays 0,5 --friction 0,2
@@ -40,7 +40,7 @@ from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE, rota
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.catalogue import example_robots, urdf_text
-from robot_dynamics.robot.endpoint import FINGERS, default_hand
+from robot_dynamics.robot.endpoint import FINGERS, default_end_effector
 from robot_dynamics.spatial import Pose, rodrigues
 from robot_dynamics.trajectory.motions import sample_poses
 
@@ -109,8 +109,8 @@ class Found(NamedTuple):
     """Result of a run.
 
     Attributes:
-        way: Distance of the hand from its target in the end, m; in `wall` the variation of the
-            force in the end, as a share of it.
+        way: Distance of the end effector from its target in the end, m; in `wall` the variation of
+            the force in the end, as a share of it.
         turn: Angle between both, rad.
         speed: Largest joint speed over its limit.
         beyond: Largest way of a joint beyond its range, rad or m.
@@ -132,15 +132,15 @@ class Plan:
 
     Args:
         dynamics: Its equations.
-        hand: Its hand.
+        end_effector: Its end effector.
         urdf: URDF without fingers, for MuJoCo.
-        selection: Directions that the hand can move in, shape (6,).
+        selection: Directions that the end effector can move in, shape (6,).
         starts: First positions by part.
         targets: Times, s, and poses by part.
     """
 
     dynamics: Dynamics
-    hand: str
+    end_effector: str
     urdf: str
     selection: Array
     starts: dict[str, Array]
@@ -180,7 +180,7 @@ def arms() -> list[str]:
         try:
             with quiet():
                 robot = read_urdf(bare(path.read_text(encoding="utf-8"), stiff=True))
-                default_hand(robot)
+                default_end_effector(robot)
         except (RobotDynamicsError, etree.XMLSyntaxError):
             continue
         if FEWEST <= robot.dof <= MOST and not any(word in name for word in LEFT_OUT):
@@ -195,52 +195,59 @@ def plan_of(arm: str) -> Plan:
         text = urdf_text(source_of(arm))
         urdf, whole = bare(text, stiff=True), read_urdf(bare(text))
         robot = read_urdf(urdf)
-    dynamics, hand = Dynamics(robot), default_hand(whole)
+    dynamics, end_effector = Dynamics(robot), default_end_effector(whole)
     model = Model(dynamics, gains_for(dynamics))
-    task = Task(model, hand)
+    task = Task(model, end_effector)
     selection = np.array([float(word == MOTION) for word in task.settings.controlled])
     length = task.mobility.length
-    q = _pose_of_work(dynamics, hand, selection, length)
-    beside, across = _past_singular(dynamics, hand, selection, length, q)
-    start = _pose(dynamics, q, hand)
+    q = _pose_of_work(dynamics, end_effector, selection, length)
+    beside, across = _past_singular(dynamics, end_effector, selection, length, q)
+    start = _pose(dynamics, q, end_effector)
     p = start.translation
     outward = np.array([p[0], p[1], 0.0]) / max(np.hypot(p[0], p[1]), 1e-3)
     far = Pose(start.rotation, p + 1.5 * max(float(np.linalg.norm(p)), 0.3) * outward)
-    way = _reachable(dynamics, hand, selection, q, np.r_[WAY, 0.0])
-    turn = _reachable(dynamics, hand, selection, q, np.r_[0.0, TURN])
-    toward = _reachable(dynamics, hand, selection, q, np.r_[0.1, 0.0])
+    way = _reachable(dynamics, end_effector, selection, q, np.r_[WAY, 0.0])
+    turn = _reachable(dynamics, end_effector, selection, q, np.r_[0.0, TURN])
+    toward = _reachable(dynamics, end_effector, selection, q, np.r_[0.1, 0.0])
     longer = max(1.0, UNHURRIED / float(velocity_limits(robot).min()))
     targets = {
         "hold": [(1.5, start)],
         "way": [(0.3, start), (4.0 * longer, way)],
         "turn": [(0.3, start), (4.0 * longer, turn)],
         "reach": [(0.3, start), (5.0, far), (7.0, start)],
-        "singular": [(0.3, _pose(dynamics, beside, hand)), (7.0, _pose(dynamics, across, hand))],
+        "singular": [
+            (0.3, _pose(dynamics, beside, end_effector)),
+            (7.0, _pose(dynamics, across, end_effector)),
+        ],
         "wall": [(0.3, start), (3.0, toward)],
     }
     starts = {part: beside if part == "singular" else q for part in PARTS}
-    return Plan(dynamics, hand, urdf, selection, starts, targets)
+    return Plan(dynamics, end_effector, urdf, selection, starts, targets)
 
 
-def _pose(dynamics: Dynamics, q: Array, hand: str) -> Pose:
-    found = dynamics.pose(q, hand)
+def _pose(dynamics: Dynamics, q: Array, end_effector: str) -> Pose:
+    found = dynamics.pose(q, end_effector)
     return Pose(found.rotation, found.position)
 
 
-def _scaled(dynamics: Dynamics, q: Array, hand: str, selection: Array, length: float) -> Array:
+def _scaled(
+    dynamics: Dynamics, q: Array, end_effector: str, selection: Array, length: float
+) -> Array:
     """Return singular values of the Jacobian in the directions of motion, lengths for angles."""
-    J = dynamics.jacobian(q, hand) * np.repeat([1.0, length], 3)[:, None]
+    J = dynamics.jacobian(q, end_effector) * np.repeat([1.0, length], 3)[:, None]
     return np.linalg.svd(J[selection > 0.0], compute_uv=False)
 
 
-def _pose_of_work(dynamics: Dynamics, hand: str, selection: Array, length: float) -> Array:
+def _pose_of_work(dynamics: Dynamics, end_effector: str, selection: Array, length: float) -> Array:
     """Return the pose farthest from singular ones, in the middle of the ranges, lightly loaded."""
     robot, limit = dynamics.robot, effort_limits(dynamics.robot)
     best, most = None, -np.inf
     for q in 0.6 * sample_poses(robot) + 0.4 * _middle(robot):
         load = float((np.abs(dynamics.gravity(q)) / limit).max())
-        value = _scaled(dynamics, q, hand, selection, length)[-1] - (1e3 if load > 0.7 else 0.0)
-        low = dynamics.pose(q, hand).position[2] < 0.05
+        value = _scaled(dynamics, q, end_effector, selection, length)[-1] - (
+            1e3 if load > 0.7 else 0.0
+        )
+        low = dynamics.pose(q, end_effector).position[2] < 0.05
         if value - 1e2 * low > most:
             best, most = q, value - 1e2 * low
     assert best is not None
@@ -253,7 +260,7 @@ def _middle(robot: Robot) -> Array:
 
 
 def _past_singular(
-    dynamics: Dynamics, hand: str, selection: Array, length: float, q: Array
+    dynamics: Dynamics, end_effector: str, selection: Array, length: float, q: Array
 ) -> tuple[Array, Array]:
     """Return two poses on either side of a singular one, 0.3 rad of one joint apart from it."""
     robot, best, least = dynamics.robot, q, np.inf
@@ -262,7 +269,7 @@ def _past_singular(
         for value in np.arange(low, high, 0.02):
             other = q.copy()
             other[k] = value
-            size = _scaled(dynamics, other, hand, selection, length)[-1]
+            size = _scaled(dynamics, other, end_effector, selection, length)[-1]
             # The nearest of poses that are equally singular
             if size + 1e-3 * abs(value - q[k]) < least:
                 best, least, joint = other, size + 1e-3 * abs(value - q[k]), k
@@ -273,13 +280,15 @@ def _past_singular(
     return beside, across
 
 
-def _reachable(dynamics: Dynamics, hand: str, selection: Array, q: Array, sizes: Array) -> Pose:
+def _reachable(
+    dynamics: Dynamics, end_effector: str, selection: Array, q: Array, sizes: Array
+) -> Pose:
     """Return a pose displaced from that of q, to which the arm gets freely.
 
     Of all directions the one that ends farthest from the ends of the ranges; a shorter way where
     none is free.
     """
-    robot, start = dynamics.robot, _pose(dynamics, q, hand)
+    robot, start = dynamics.robot, _pose(dynamics, q, end_effector)
     lower, upper = robot.limits.lower, robot.limits.upper
     for share in (1.0, 0.7, 0.5, 0.3, 0.2, 0.1):
         best, room = None, 0.15
@@ -292,7 +301,7 @@ def _reachable(dynamics: Dynamics, hand: str, selection: Array, q: Array, sizes:
             if (np.abs(twist) * (selection == 0.0)).any():
                 continue
             for _ in range(40):
-                J = dynamics.jacobian(at, hand)[selection > 0.0]
+                J = dynamics.jacobian(at, end_effector)[selection > 0.0]
                 dq = np.linalg.pinv(J, rcond=1e-3) @ twist[selection > 0.0]
                 if np.abs(dq).max() > 0.15:
                     free = -1.0
@@ -357,9 +366,9 @@ class Plant:
 def found_in(case: Case) -> Found:
     """Run a case."""
     plan = plan_of(case.arm)
-    dynamics, hand, robot = plan.dynamics, plan.hand, plan.dynamics.robot
+    dynamics, end_effector, robot = plan.dynamics, plan.end_effector, plan.dynamics.robot
     model = Model(dynamics, gains_for(dynamics))
-    task = Task(model, hand)
+    task = Task(model, end_effector)
     controller = Controller(model, Settings(mode=case.mode), task)
     plant, q = Plant(plan, case.friction), plan.starts[case.part]
     plant.reset(q)
@@ -382,9 +391,9 @@ def found_in(case: Case) -> Found:
             push, force = 0.0, 0.0
             if wall is not None:
                 q, _ = plant.state
-                deep = float((dynamics.pose(q, hand).position - wall[0]) @ wall[1])
+                deep = float((dynamics.pose(q, end_effector).position - wall[0]) @ wall[1])
                 force = STIFFNESS * max(deep, 0.0)
-                push = -force * (dynamics.jacobian(q, hand)[:3].T @ wall[1])
+                push = -force * (dynamics.jacobian(q, end_effector)[:3].T @ wall[1])
             plant.step(tau, push)
             tau = tau if command is None else command.tau
             states.append(plant.state)
@@ -398,7 +407,7 @@ def found_in(case: Case) -> Found:
             said = controller.stopped_by or task.obstacle or said
             now, k = now + STEP, k + 1
     goal = plan.targets[case.part][-1][1]
-    pose = _pose(dynamics, plant.state[0], hand)
+    pose = _pose(dynamics, plant.state[0], end_effector)
     away = plan.selection[:3] * (goal.translation - pose.translation)
     turned = plan.selection[3:] * rotation_vector(goal.rotation @ pose.rotation.T)
     way = float(np.linalg.norm(away))

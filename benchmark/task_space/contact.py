@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmark.table_scene import HANDS, STEP, TIP, TableScene
+from benchmark.table_scene import END_EFFECTORS, STEP, TIP, TableScene
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Controller, Measured, Model, Settings, SoftLimits, gains_for
 from robot_dynamics.control.limits import default_effort_rates
@@ -38,7 +38,7 @@ ABOUT_FEEDBACK = (
 """Line above the table of `wrong_rows`."""
 
 PRESSED = (MOTION, MOTION, FORCE, MOTION, MOTION, MOTION)
-"""Directions in which the hand presses on the table."""
+"""Directions in which the end effector presses on the table."""
 
 STREAM_S = 0.01
 """Period of the targets of a stream, s."""
@@ -48,8 +48,8 @@ class Record(NamedTuple):
     """Course of a run.
 
     Attributes:
-        force: Of the hand on the table, shape (N,), N.
-        error: Of the hand in the task, shape (N, 6), m and rad.
+        force: Of the end effector on the table, shape (N,), N.
+        error: Of the end effector in the task, shape (N, 6), m and rad.
         tau: Joint efforts, shape (N, n), N m.
         q: Joint positions, shape (N, n), rad.
         singularity: Shape (N,).
@@ -66,7 +66,7 @@ class Run:
     """An arm above the table under a controller at 1 kHz.
 
     Args:
-        robot: One of `HANDS`.
+        robot: One of `END_EFFECTORS`.
         mode: A mode in task space.
         controlled: As of `TaskSettings`.
         margin: Width of the springs at the joint limits, rad.
@@ -109,7 +109,7 @@ class Run:
         return command.tau
 
     def _feel(self, now: float) -> None:
-        """Measure the wrench on the table, in axes of the hand."""
+        """Measure the wrench on the table, in axes of the end effector."""
         R = self.arm.pose(self.state.q, TIP).rotation
         felt = (self.state.wrench.reshape(2, 3) @ R).ravel()
         self._late.append(felt + self._noise.normal(size=6) * np.repeat([NOISE, 0.1 * NOISE], 3))
@@ -154,7 +154,7 @@ def rows() -> list[str]:
         "| at a joint limit: they vary by, N m |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for robot in HANDS:
+    for robot in END_EFFECTORS:
         for mode in (IMPEDANCE, OPERATIONAL_SPACE):
             run = Run(robot, mode, PRESSED)
             run.run(0.2)
@@ -195,7 +195,9 @@ def wrong_rows() -> list[str]:
         "| within 0.5 N after, s | wiping at 0.1 m/s, N |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for robot, mode, masses in itertools.product(HANDS, (IMPEDANCE, OPERATIONAL_SPACE), WRONG):
+    for robot, mode, masses in itertools.product(
+        END_EFFECTORS, (IMPEDANCE, OPERATIONAL_SPACE), WRONG
+    ):
         found = []
         for feedback in (None, ForceFeedback()):
             run = Run(robot, mode, PRESSED, masses=masses, feedback=feedback)

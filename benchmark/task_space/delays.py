@@ -1,9 +1,9 @@
-"""Push arms that hold their hand under default gains, at several rates and delays.
+"""Push arms that hold their end effector under default gains, at several rates and delays.
 
 The states are late by the delay, and a command acts one period after the state that it answers.
-The hand is pushed for a tenth of a second, and is given a target 5 cm and 0.2 rad away. An arm
-oscillates if a joint turns back and forth four times in the last two seconds, beyond 5 mrad/s each
-time, and no slower at their end. An arm that only leaves a singularity slowly does not turn.
+The end effector is pushed for a tenth of a second, and is given a target 5 cm and 0.2 rad away. An
+arm oscillates if a joint turns back and forth four times in the last two seconds, beyond 5 mrad/s
+each time, and no slower at their end. An arm that only leaves a singularity slowly does not turn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose, rotation_about
 from robot_dynamics.trajectory.motions import sample_poses
 
-HANDS = {"panda": "panda_hand", "ur5": "tool0"}
+END_EFFECTORS = {"panda": "panda_hand", "ur5": "tool0"}
 RATES, DELAYS = (100.0, 250.0, 500.0, 1000.0), (0.0, 0.002, 0.005, 0.01)
 STEP = 1e-3
 PUSH, PUSHED, WATCHED = 20.0, 0.1, 4.0
@@ -60,7 +60,7 @@ def oscillates(case: Case) -> bool:
     period, n = 1.0 / case.rate, arm.robot.dof
     gains = gains_for(arm)
     model = tuner.model(Model(arm, gains), gains, 20.0, Sampling.of(period, case.delay))
-    task = Task(model, HANDS[case.robot])
+    task = Task(model, END_EFFECTORS[case.robot])
     controller = Controller(model, Settings(mode=case.mode, settling_time=0.0), task)
     q, qd = poses[case.pose].copy(), np.zeros(n)
     states = deque([(q, qd)] * (round(case.delay / STEP) + 1))
@@ -78,7 +78,7 @@ def oscillates(case: Case) -> bool:
                 turn = rotation_about(np.array([0.0, 0.0, 1.0]), np.asarray(0.2))
                 task.aim(Pose(turn @ start.rotation, start.translation + 0.03), now)
             tau, following = following, controller.update(now).tau
-        external = arm.jacobian(q, task.hand).T @ push if now < PUSHED else 0.0
+        external = arm.jacobian(q, task.end_effector).T @ push if now < PUSHED else 0.0
         qd = qd + STEP * arm.forward(q, qd, tau + external)
         q = q + STEP * qd
         states.append((q, qd))
@@ -99,9 +99,10 @@ def lines(poses: int, console: Console) -> list[str]:
     """Run every case and return the results in words."""
     modes = (IMPEDANCE, OPERATIONAL_SPACE)
     cases = [
-        Case(*values) for values in itertools.product(HANDS, modes, RATES, DELAYS, range(poses))
+        Case(*values)
+        for values in itertools.product(END_EFFECTORS, modes, RATES, DELAYS, range(poses))
     ]
-    for robot in HANDS:
+    for robot in END_EFFECTORS:
         _arm(robot)
     found = []
     with (
@@ -117,6 +118,7 @@ def lines(poses: int, console: Console) -> list[str]:
     rates = ", ".join(f"{rate:g}" for rate in RATES)
     delays = ", ".join(f"{1e3 * delay:g}" for delay in DELAYS)
     return [
-        f"Default gains at {rates} Hz and delays of {delays} ms, both modes, {', '.join(HANDS)}, "
-        f"{poses} poses each: {len(found)} of {len(cases)} runs oscillate."
+        f"Default gains at {rates} Hz and delays of {delays} ms, both modes, "
+        f"{', '.join(END_EFFECTORS)}, {poses} poses each: {len(found)} of {len(cases)} runs "
+        "oscillate."
     ]

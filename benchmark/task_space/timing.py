@@ -17,7 +17,7 @@ from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
 from robot_dynamics.robot import find_robot
 
-HANDS = {"panda": "panda_hand", "ur5": "tool0"}
+END_EFFECTORS = {"panda": "panda_hand", "ur5": "tool0"}
 REPEATS, CALLS = 15, 300
 
 
@@ -29,13 +29,13 @@ def _time(call: Callable[[], object]) -> float:
 class PinocchioLaw:
     """Impedance with gravity, damping by a matrix and a null space, as controllers have it."""
 
-    def __init__(self, robot: str, hand: str) -> None:
+    def __init__(self, robot: str, end_effector: str) -> None:
         self.model = pinocchio.buildModelFromUrdf(str(find_robot(robot)))
         locked = [k for k, name in enumerate(self.model.names) if "finger" in name]
         if locked:
             rest = pinocchio.neutral(self.model)
             self.model = pinocchio.buildReducedModel(self.model, locked, rest)
-        self.data, self.frame = self.model.createData(), self.model.getFrameId(hand)
+        self.data, self.frame = self.model.createData(), self.model.getFrameId(end_effector)
         n = self.model.nv
         self.K, self.D = np.full(6, 400.0), 40.0 * np.eye(6)
         self.eye, self.posture = np.eye(n), np.zeros(n)
@@ -66,8 +66,8 @@ def rows() -> list[str]:
         "| law with Pinocchio and NumPy, us | kernel / Pinocchio |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for robot, hand in HANDS.items():
-        peer = PinocchioLaw(robot, hand)
+    for robot, end_effector in END_EFFECTORS.items():
+        peer = PinocchioLaw(robot, end_effector)
         description = read_urdf(find_robot(robot))
         locked = {name: 0.0 for name in description.joint_names if "finger" in name}
         arm = Dynamics(description.with_locked(locked) if locked else description)
@@ -76,10 +76,10 @@ def rows() -> list[str]:
         theirs = _time(lambda q=q, qd=qd, peer=peer: peer.effort(q, qd, pinocchio.SE3.Identity()))
         for mode in (IMPEDANCE, OPERATIONAL_SPACE):
             model = Model(arm, gains_for(arm))
-            task = Task(model, hand)
+            task = Task(model, end_effector)
             state = Measured(q, qd)
             controller = Controller(model, Settings(mode=mode), task)
-            kernels = kernels_of(model, hand)
+            kernels = kernels_of(model, end_effector)
             run = Run(kernels)
             kernel, inputs = kernels.law(LAWS.index(mode)), (*run.states, run.arrived, run.settings)
             ours = _time(lambda kernel=kernel, inputs=inputs: kernel(*inputs))

@@ -11,7 +11,7 @@ from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, u
 from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.endpoint import TOOL0, default_hand
+from robot_dynamics.robot.endpoint import TOOL0, default_end_effector
 from robot_dynamics.trajectory.motions import middle_pose
 
 
@@ -20,41 +20,43 @@ def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
 
 
-HAND_RULE = f"{TOOL0}, or the tip that no finger joint moves"
+END_EFFECTOR_RULE = f"{TOOL0}, or the tip that no finger joint moves"
 
 
-def add_hand(parser: argparse.ArgumentParser, help_text: str, option: str = "--frame") -> None:
-    """Add an option for a frame that is the hand by default; see `hand_of`."""
-    parser.add_argument(option, help=f"{help_text} (default: {HAND_RULE})")
+def add_end_effector(
+    parser: argparse.ArgumentParser, help_text: str, option: str = "--frame"
+) -> None:
+    """Add an option for a frame that is the end effector by default; see `end_effector_of`."""
+    parser.add_argument(option, help=f"{help_text} (default: {END_EFFECTOR_RULE})")
 
 
-def hand_of(arguments: argparse.Namespace, robot: Robot, option: str = "--frame") -> str:
-    """Return the hand of a command line, and say which one it is of several tips.
+def end_effector_of(arguments: argparse.Namespace, robot: Robot, option: str = "--frame") -> str:
+    """Return the end effector of a command line, and say which one it is of several tips.
 
     Args:
-        arguments: What `add_hand` has parsed.
+        arguments: What `add_end_effector` has parsed.
         robot: The robot.
-        option: Option that names the hand.
+        option: Option that names the end effector.
 
     Raises:
-        ArgumentError: As of `default_hand`.
+        ArgumentError: As of `default_end_effector`.
         UnknownNameError: If the robot has no such frame.
     """
-    return frame_or_hand(getattr(arguments, option[2:].replace("-", "_")), robot, option)
+    return frame_or_end_effector(getattr(arguments, option[2:].replace("-", "_")), robot, option)
 
 
-def frame_or_hand(frame: str | None, robot: Robot, option: str) -> str:
-    """Return a frame, or the hand of the robot, and say which one it is; see `hand_of`."""
+def frame_or_end_effector(frame: str | None, robot: Robot, option: str) -> str:
+    """Return a frame, or the end effector, and say which one it is; see `end_effector_of`."""
     if frame is not None:
         robot.frame(frame)
         return frame
     try:
-        hand = default_hand(robot)
+        end_effector = default_end_effector(robot)
     except ArgumentError as error:
         raise ArgumentError(f"{error} by {option}") from None
-    if robot.tips != (hand,):
-        print(f"frame: {hand} ({option} names another)", file=sys.stderr)
-    return hand
+    if robot.tips != (end_effector,):
+        print(f"frame: {end_effector} ({option} names another)", file=sys.stderr)
+    return end_effector
 
 
 def robot_of(arguments: argparse.Namespace, **options: bool) -> Robot:

@@ -15,7 +15,7 @@ from robot_dynamics.foundation.pictures import new_figure
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
-from robot_dynamics.study.study_table import HAND_PARTS, result_of
+from robot_dynamics.study.study_table import END_EFFECTOR_PARTS, result_of
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 _WORST = 5
@@ -38,7 +38,7 @@ def print_study(table: StudyTable, show: Printer) -> None:
             "saturation": f"saturated at most {100 * plan.limits.saturation:g} % of the time",
             "stability": "comes to rest",
             "stops": "no stop reached",
-            "hand": _hand_limit(own),
+            "end_effector": _end_effector_limit(own),
             "all": "all limits",
         }
         for name, value in parts(own).items():
@@ -46,9 +46,9 @@ def print_study(table: StudyTable, show: Printer) -> None:
                 held.add_row(meaning[name], str(value))
         show(held)
         _print_joints(own, show)
-        _print_hand(own, show)
+        _print_end_effector(own, show)
         sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own, result).items())
-        what = "error of the hand" if leads else "error"
+        what = "error of the end effector" if leads else "error"
         show(f"variance of the largest {what}: {sensitivity or 'no quantity varies'}")
         worst = own.worst(_WORST)
         runs = (f"{own['run'][k]} ({own[result][k]:.3g}, seed {own['seed'][k]})" for k in worst)
@@ -86,7 +86,7 @@ def study_numbers(table: StudyTable) -> dict[str, object]:
             "variance": first_order(own, result),
             "levels": _LEVELS,
             **{kind: quantiles(own, kind, _LEVELS) for kind in _KINDS},
-            "hand": {"frame": own.plan.hand_frame, **_hand_quantiles(own)},
+            "end_effector": {"frame": own.plan.end_effector_frame, **_end_effector_quantiles(own)},
             "worst": [{name: own[name][k] for name in ("run", result, "seed")} for k in worst],
         }
     return found
@@ -103,23 +103,26 @@ def _print_joints(table: StudyTable, show: Printer) -> None:
     show(shown)
 
 
-def _hand_limit(table: StudyTable) -> str:
-    """Return the limits of the hand in words; empty without any."""
-    limits = {"mm": table.plan.limits.hand_position, "mrad": table.plan.limits.hand_rotation}
+def _end_effector_limit(table: StudyTable) -> str:
+    """Return the limits of the end effector in words; empty without any."""
+    limits = {
+        "mm": table.plan.limits.end_effector_position,
+        "mrad": table.plan.limits.end_effector_rotation,
+    }
     given = [f"{1e3 * x:g} {unit}" for unit, x in limits.items() if np.isfinite(x)]
-    return f"hand within {' and '.join(given)}" if given else ""
+    return f"end effector within {' and '.join(given)}" if given else ""
 
 
-def _hand_quantiles(table: StudyTable) -> dict[str, Array]:
-    """Return quantiles of the errors of the hand, m and rad, by kind and part."""
-    names = [f"{kind}_{part}" for kind in ("peak", "rms") for part in HAND_PARTS]
-    return {name: np.quantile(table[f"hand_{name}"], _LEVELS) for name in names}
+def _end_effector_quantiles(table: StudyTable) -> dict[str, Array]:
+    """Return quantiles of the errors of the end effector, m and rad, by kind and part."""
+    names = [f"{kind}_{part}" for kind in ("peak", "rms") for part in END_EFFECTOR_PARTS]
+    return {name: np.quantile(table[f"end_effector_{name}"], _LEVELS) for name in names}
 
 
-def _print_hand(table: StudyTable, show: Printer) -> None:
-    title = f"hand '{table.plan.hand_frame}': median, 95 % and maximum of the runs"
+def _print_end_effector(table: StudyTable, show: Printer) -> None:
+    title = f"end effector '{table.plan.end_effector_frame}': median, 95 % and maximum of the runs"
     shown = TextTable(title, ["error", "peak", "rms"])
-    found = _hand_quantiles(table)
+    found = _end_effector_quantiles(table)
     for part, unit in (("position", "mm"), ("rotation", "mrad")):
         kinds = (found[f"{kind}_{part}"] for kind in ("peak", "rms"))
         cells = (" / ".join(f"{1e3 * x:.3g}" for x in kind) for kind in kinds)
@@ -132,7 +135,7 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
     plan, robot = table.plan, table.plan.robot
     mode = plan.modes[0]
     own, result = table.of_mode(mode), result_of(mode)
-    limit = plan.limits.error if result == "error" else plan.limits.hand_position
+    limit = plan.limits.error if result == "error" else plan.limits.end_effector_position
     names = sorted({name.partition("[")[0] for name in plan.dimensions()})
     panels = 1 + len(names)
     figure = new_figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), dpi=110)
@@ -152,7 +155,9 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
             axis.axhline(limit, color="#999999", lw=1)
         mean = " (mean)" if len(columns) > 1 else ""
         axis.set_xlabel(plot_text(f"{name}{mean}, {own.units[columns[0]]}"))
-        axis.set_ylabel("largest error" if result == "error" else "largest error of the hand, m")
+        axis.set_ylabel(
+            "largest error" if result == "error" else "largest error of the end effector, m"
+        )
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
@@ -173,9 +178,9 @@ def write_run(replays: Sequence[Replay], folder: Path, show: Printer) -> Path:
                 line = f"{column} = {table[column][0]:.6g} {table.units[column]}"
                 show(line)
         show(
-            f"{mode}: largest error {table['error'][0]:.6g}, of the hand "
-            f"{1e3 * table['hand_peak_position'][0]:.3g} mm and "
-            f"{1e3 * table['hand_peak_rotation'][0]:.3g} mrad, failed: {table['failed'][0]}"
+            f"{mode}: largest error {table['error'][0]:.6g}, of the end effector "
+            f"{1e3 * table['end_effector_peak_position'][0]:.3g} mm and "
+            f"{1e3 * table['end_effector_peak_rotation'][0]:.3g} mrad, failed: {table['failed'][0]}"
         )
         written.append(folder / f"run_{table['run'][0]}_{mode}.csv")
         write_trajectory(written[-1], again.waypoints())

@@ -449,15 +449,15 @@ class CollisionMonitor:
         return self.joint
 
 
-class HandWrench(NamedTuple):
-    """Wrench that the surroundings exert on the hand, as far as the joints feel it.
+class EndEffectorWrench(NamedTuple):
+    """Wrench that the surroundings exert on the end effector, as far as the joints feel it.
 
     Args:
         wrench: Force (N) over moment (N m) about the origin of the frame, axes of the root link,
             shape (6,).
         unfelt: Directions of wrenches that no joint feels, as columns, shape (6, k).
-        left_over: External efforts that no wrench at the hand explains, shape (n,): the contact
-            is elsewhere, or the model is wrong.
+        left_over: External efforts that no wrench at the end effector explains, shape (n,): the
+            contact is elsewhere, or the model is wrong.
     """
 
     wrench: Array
@@ -470,18 +470,18 @@ class HandWrench(NamedTuple):
         return f"[{values}] N, N m" + (f"; {lost} of 6 directions move no joint" if lost else "")
 
 
-def hand_wrench(J: Array, effort: Array) -> HandWrench:
-    """Find the wrench at the hand that external efforts show: least squares of J^T F = effort.
+def end_effector_wrench(J: Array, effort: Array) -> EndEffectorWrench:
+    """Find the wrench at the end effector by external efforts: least squares of J^T F = effort.
 
     The component in directions that no joint feels, with singular values of J below `INSENSITIVE`,
     stays zero. They are those of a singular pose, and of an arm with fewer than six joints.
     Damping keeps the others from being magnified next to such poses.
 
     Args:
-        J: Jacobian of the hand, shape (6, n), linear over angular.
+        J: Jacobian of the end effector, shape (6, n), linear over angular.
         effort: External efforts, shape (n,), N m or N.
     """
     U, values, _ = np.linalg.svd(J)
     felt = U[:, : int(np.sum(values > INSENSITIVE))]
     wrench = felt @ (weighted_inverse(J.T @ felt, damping=INSENSITIVE) @ effort)
-    return HandWrench(wrench, U[:, felt.shape[1] :], effort - J.T @ wrench)
+    return EndEffectorWrench(wrench, U[:, felt.shape[1] :], effort - J.T @ wrench)

@@ -60,7 +60,7 @@ from robot_dynamics.control.settings import (
     Settings,
 )
 from robot_dynamics.control.stability import limit_of_a_late_cycle
-from robot_dynamics.control.task_configuration import HandConfiguration
+from robot_dynamics.control.task_configuration import TaskConfiguration
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import UPPER, Inertia
@@ -105,7 +105,7 @@ class Defaults:
     Args:
         dynamics: Equations of the robot.
         endpoint: Frame of payloads, or None.
-        hand: End effector of the modes in task space, or None.
+        end_effector: End effector of the modes in task space, or None.
         payload: Carried from the start, in that frame.
         friction: Friction of the joints.
         rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg.
@@ -115,7 +115,7 @@ class Defaults:
 
     dynamics: Dynamics
     endpoint: str | None
-    hand: str | None
+    end_effector: str | None
     payload: Inertia | None
     friction: Friction
     rotor_inertia: Array
@@ -162,8 +162,8 @@ class Configuration:
         self.parameters, self.refusal = Layout(named, self.n), Layout(REFUSAL, self.n)
         self._of = defaults
         self._models = defaults.models()
-        self._hand = HandConfiguration(
-            defaults.dynamics, defaults.hand, self._models, self._by_rate
+        self._end_effector = TaskConfiguration(
+            defaults.dynamics, defaults.end_effector, self._models, self._by_rate
         )
         self._inertia = np.diag(defaults.dynamics.mass_matrix(middle_pose(robot)))
 
@@ -182,7 +182,7 @@ class Configuration:
             **self._limits(x),
             **self._gains(x, rate),
             **self._drives(x),
-            **self._hand.settings(x, rate),
+            **self._end_effector.settings(x, rate),
         }
         load, body = self._load(x)
         return {
@@ -228,7 +228,7 @@ class Configuration:
             "limits.tracking_error": none_as_zero(default_tracking_errors(robot)),
             "limits.external_effort": none_as_zero(default_thresholds(robot)),
             "rotor.inertia": self._of.rotor_inertia,
-            **self._hand.defaults(),
+            **self._end_effector.defaults(),
         }
         for name in FrictionRows._fields:
             numbers[f"friction.{name}"] = getattr(self._of.friction, name)
@@ -369,7 +369,7 @@ class Configuration:
         self._refuse_drives(x, refuse)
         self._refuse_added(x, refuse)
         self._refuse_load(x, body, refuse)
-        self._hand.refuse(x, among(x.mode, IN_TASK_SPACE), refuse)
+        self._end_effector.refuse(x, among(x.mode, IN_TASK_SPACE), refuse)
         return refuse.found
 
     def _refuse_gains(self, x: Any, rate: Any, refuse: Any) -> None:

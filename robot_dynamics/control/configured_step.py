@@ -37,7 +37,7 @@ class ConfiguredStep:
             defaults.dynamics,
             defaults.endpoint,
             base_moves=base_moves,
-            frame=defaults.hand,
+            frame=defaults.end_effector,
             projector=projector,
         )
         self.configuration = Configuration(defaults, self.step.settings)

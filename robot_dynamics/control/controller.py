@@ -247,7 +247,7 @@ class Controller:
         if task is None:
             kernels = kernels_of(self.model)
         else:
-            kernels = kernels_of(self.model, task.hand, task.settings.projector)
+            kernels = kernels_of(self.model, task.end_effector, task.settings.projector)
         if self._run is None or self._run.kernels is not kernels:
             run = Run(kernels)
             if self._run is not None:
@@ -310,7 +310,8 @@ class Controller:
     def _check_task(self) -> None:
         if self.in_task_space and self.task is None:
             raise ArgumentError(
-                f"mode '{self._settings.mode}' controls the hand; give the controller a task"
+                f"mode '{self._settings.mode}' controls the end effector; give the controller a "
+                "task"
             )
 
     def _use_collision(self) -> None:
@@ -588,7 +589,7 @@ class Controller:
     def touched(self) -> int | None:
         """Index of a joint with a contact, or None.
 
-        Closed brakes are none, nor is a hand that leads the arm.
+        Closed brakes are none, nor is a person who leads the arm.
         """
         return None if self._settings.collision.reaction == NONE else self.index("touched")
 

@@ -34,7 +34,7 @@ LEAST, STILL, MOST = 0.6, 0.4, 1.4
 twice, to which it does so still, and up to which."""
 
 WEIGHED, RUBBED = 2, 3
-"""Fewest joints that must show it. A hand that lifts one link is felt in one joint as its gravity;
+"""Fewest joints that must show it. A person who lifts one link is felt in one joint as its gravity;
 two joints may move along wrong gravity by chance."""
 
 TWICE = {

@@ -42,20 +42,24 @@ class EndEffectorEquations:
 
     @classmethod
     def of(
-        cls, dynamics: Dynamics, hand: str, payload_at: str | None, payload: Array | None = None
+        cls,
+        dynamics: Dynamics,
+        end_effector: str,
+        payload_at: str | None,
+        payload: Array | None = None,
     ) -> EndEffectorEquations:
-        """Collect the equations of a robot, its hand and the frame that carries the payload."""
+        """Collect the equations of a robot, its end effector and the frame of payloads."""
         carrying = Variant(payload_at=payload_at)
         variants = {
             "inverse": Variant(payload_at=payload_at, gravity=True),
             "mass_matrix": carrying,
-            "pose": Variant(frame=hand),
-            "jacobian": Variant(frame=hand),
-            "jacobian_derivative": Variant(frame=hand),
+            "pose": Variant(frame=end_effector),
+            "jacobian": Variant(frame=end_effector),
+            "jacobian_derivative": Variant(frame=end_effector),
         }
         found = {name: next(dynamics.equations(name, how)) for name, how in variants.items()}
         parents = composite_body.elimination_parents(merge_fixed(dynamics.robot))
-        return cls(hand, found, parents, payload)
+        return cls(end_effector, found, parents, payload)
 
     def _evaluate(self, name: str, *motion: Array, **values: Array) -> Any:
         found = self.equations[name]
@@ -92,12 +96,12 @@ class EndEffectorEquations:
 
 
 def task_program(
-    dynamics: Dynamics, hand: str, mode: str, projector: str, payload_at: str | None = None
+    dynamics: Dynamics, end_effector: str, mode: str, projector: str, payload_at: str | None = None
 ) -> Program:
     """Trace a law in task space alone; its inputs are those of `input_shapes`, then `payload`."""
 
     def equations(**x: Array) -> dict[str, Array]:
-        end = EndEffectorEquations.of(dynamics, hand, payload_at, x.get("payload"))
+        end = EndEffectorEquations.of(dynamics, end_effector, payload_at, x.get("payload"))
         return task_equations(end, mode, projector, x)
 
     shapes = dict(input_shapes(dynamics.robot.dof))

@@ -112,7 +112,7 @@ def nothing(model: Model, reference: Reference, measured: Measured) -> Array:
 
 
 def gravity_here(model: Model, reference: Reference, measured: Measured) -> Array:
-    """Return gravity at the measured positions; alone, it lets a hand lead the arm."""
+    """Return gravity at the measured positions; alone, it lets a person lead the arm."""
     return model.gravity(measured.q)
 
 
@@ -151,7 +151,7 @@ def weightless(model: Model, reference: Reference, measured: Measured) -> Array:
     """Compensate gravity and friction: PD is then a spring and a damper.
 
     Gravity, Coriolis and centrifugal effort are those of the measured state. Friction is that of
-    the desired velocity, which is free of noise and does not push a hand that leads the arm.
+    the desired velocity, which is free of noise and does not push a person who leads the arm.
     """
     b = model.bias(measured.q, measured.qd)
     return b + model.friction_effort(reference.qd, b)
@@ -188,7 +188,7 @@ class ControlLaw:
         asked: Efforts, shape (n,), of model, reference and measured state, without feedback joint
             by joint.
         by_joint: Whether that feedback, PD by the gains of the model, is added.
-        feedback: Whether it brings the arm to the reference; if not, a hand may lead it. One that
+        feedback: Whether it brings the arm to the reference; if not, a person may lead it. One that
             does is given an integral part, by the time step, and its tracking error is watched.
         in_task_space: Whether a task stands in place of the reference.
     """
@@ -228,7 +228,7 @@ TASK_MODES: Mapping[str, ControlLaw] = {
     mode: ControlLaw(partial(in_task_space, mode), feedback=False, in_task_space=True)
     for mode in (IMPEDANCE, OPERATIONAL_SPACE)
 }
-"""Control modes of the hand by name."""
+"""Control modes of the end effector by name."""
 
 ALL_MODES: Mapping[str, ControlLaw] = {**MODES, **TASK_MODES}
 """All control modes by name."""

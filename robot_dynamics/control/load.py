@@ -20,7 +20,7 @@ from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Inertia, Pose
-from robot_dynamics.statics.hand_statics import moved_wrench
+from robot_dynamics.statics.end_effector_statics import moved_wrench
 from robot_dynamics.trajectory.motion_limits import violations
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 

@@ -253,41 +253,41 @@ _TABLE = (
               "friction", users=(NODES,)),
     Parameter("collision.factor", "double", Collision.factor, "Threshold over the half-width of a "
               "band", "", 0.1, 100.0, users=(NODES,)),
-    Parameter("task.frame", "string", "", "The hand, a link or frame; empty for tool0, or for the "
-              "tip that no finger joint moves", users=(NODES,)),
+    Parameter("task.frame", "string", "", "The end effector, a link or frame; empty for tool0, or "
+              "for the tip that no finger joint moves", users=(NODES,)),
     Parameter("task.axes", "string", TaskSettings.axes, "Axes of stiffness, errors and directions: "
-              "of the root link, or of the hand's target (frame)", choices=SELECTION_AXES),
+              "of the root link, or of the end effector's target (frame)", choices=SELECTION_AXES),
     Parameter("task.stiffness", "double_array", (), "Stiffness in x, y, z, rx, ry, rz, or all 36 "
               "of a matrix row by row", "N/m, N and N m/rad", -LARGEST, LARGEST, "empty for twice "
               "the bandwidth at usual inertia, or what the joints can exert", users=(NODES,)),
     Parameter("task.damping_ratio", "double", TaskSettings.damping_ratio, "Damping ratio of the "
-              "hand in every direction", "", 0.0, 10.0),
+              "end effector in every direction", "", 0.0, 10.0),
     Parameter("task.damping", "double_array", (), "Damping in place of damping_ratio, 6 or 36",
               "N s/m, N s and N m s/rad", -LARGEST, LARGEST, "empty for none", users=(NODES,)),
     Parameter("task.inertia", "double_array", (), "Desired inertia of the mode operational_space, "
               "6 or 36", "kg, kg m and kg m^2", -LARGEST, LARGEST, "empty for the usual one of the "
-              "hand", users=(NODES,)),
+              "end effector", users=(NODES,)),
     Parameter("task.largest_error", "double_array", (0.05,) * 3 + (0.3,) * 3, "Error that counts "
               "at most in every direction", "m and rad", 0.0, LARGEST, length=6),
     Parameter("task.controlled", "string_array", None, "What is controlled in the six directions: "
               "motion, force or free; empty for motion wherever the arm can move",
               choices=CONTROLLED, length=6),
-    Parameter("task.free_axis", "double_array", (0.0,) * 3, "Axis of the hand about which it may "
-              "turn, a direction; zeros for none", "", -LARGEST, LARGEST, length=3),
+    Parameter("task.free_axis", "double_array", (0.0,) * 3, "Axis of the end effector about which "
+              "it may turn, a direction; zeros for none", "", -LARGEST, LARGEST, length=3),
     Parameter("task.posture_frequency", "double", TaskSettings.posture_frequency,
               "Natural frequency of the return to the posture in the null space", "rad/s", 0.0,
               1000.0),
     Parameter("task.settling", "double", TaskSettings.settling, "Rate at which motion in the null "
               "space dies out", "1/s", 0.0, 1000.0),
     Parameter("task.projector", "string", TaskSettings.projector, "Projector into the null space: "
-              "consistent moves no hand; kinematic needs no inertia", choices=PROJECTORS,
+              "consistent moves no end effector; kinematic needs no inertia", choices=PROJECTORS,
               users=(NODES,)),
     Parameter("task.speed", "double_array", TaskSettings.speed, "Largest speed of the target",
               "m/s and rad/s", 0.0, 100.0, length=2),
     Parameter("task.acceleration", "double_array", TaskSettings.acceleration, "Largest "
               "acceleration of the target", "m/s^2 and rad/s^2", 0.0, 1000.0, length=2),
-    Parameter("task.twist_timeout", "double", 0.1, "Time after a target_twist at which the hand "
-              "comes to rest", "s", 1e-3, 10.0),
+    Parameter("task.twist_timeout", "double", 0.1, "Time after a target_twist at which the end "
+              "effector comes to rest", "s", 1e-3, 10.0),
     Parameter("task.wrench_timeout", "double", 0.5, "Time after a target_wrench at which it fades "
               "to zero", "s", 1e-3, 10.0),
     Parameter("task.force_feedback", "bool", False, "Correct the force by the topic force_torque, "
@@ -295,7 +295,7 @@ _TABLE = (
     Parameter("task.force_proportional", "double", _FEEDBACK.proportional, "Gain on the error of "
               "the force", "", 0.0, 10.0),
     Parameter("task.force_integral", "double", _FEEDBACK.integral, "Rate at which an error of the "
-              "force disappears, relative to the rate at which damping stops the hand, 2 "
+              "force disappears, relative to the rate at which damping stops the end effector, 2 "
               "damping_ratio bandwidth by default", "", 0.0, 1.0),
     Parameter("task.force_largest", "double_array", _FEEDBACK.largest, "Largest correction",
               "N and N m", 0.0, LARGEST, length=2),

@@ -95,7 +95,7 @@ REFUSALS: Mapping[str, Sentence] = {
         ("kg m^2", "kg m^2"),
         "check payload.inertia: xx, xy, xz, yy, yz, zz",
     ),
-    "no_hand": Sentence(
+    "no_end_effector": Sentence(
         "modes in task space need an end effector, which the model has none of",
         ("", ""),
         "export it with --frame",

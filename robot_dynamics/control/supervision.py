@@ -315,7 +315,7 @@ def supervise(x: Facts) -> dict[str, Any]:
 
 
 def _touched(x: Any) -> Any:
-    """Return the joint with a contact, or -1: closed brakes are none, nor is a hand that leads."""
+    """Return the joint with a contact, or -1: closed brakes are none, nor is a person who leads."""
     tracking = equal(x.status, Status.TRACKING)
     judged = either(tracking, among(x.status, (Status.HOLDING, Status.STOPPED)))
     braked = either(both(tracking, negated(x.answers)), less(-0.5, x.braked_by))
@@ -367,7 +367,7 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     rushing = minimum(abs(x.qd), abs(x.last_speed))
     j, over, rushed, fastest = first_largest(rushing / (TOO_FAST * x.velocity), x.qd, x.velocity)
     rushes = both(x.fresh, less(1.0, over), negated(x.open_loop))
-    # A hand may lift an arm for a moment
+    # A person may lift an arm for a moment
     sure = chosen(rushes, x.contact_time, WEIGHTLESS_S)
     observed = negated(either(x.open_loop, equal(x.reaction, NO_REACTION)))
     weightless = both(less(sure, x.weightless_for), observed)

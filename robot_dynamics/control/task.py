@@ -13,7 +13,7 @@ from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.target_motion import way_between
 from robot_dynamics.control.targets import POSE, TARGET_ARRIVED, TARGET_EVENTS, TARGET_SETTINGS
-from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
+from robot_dynamics.control.task_settings import FRAME, EndEffectorMobility, TaskSettings
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motion_limits import unit_of
@@ -26,7 +26,7 @@ JOINT_SHARE = 0.5
 """Largest joint speed that a target asks for, relative to the speed limit of the joint."""
 
 SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
-"""Distance of a hand in two descriptions of an arm that counts as none, m and rad."""
+"""Distance of an end effector in two descriptions of an arm that counts as none, m and rad."""
 
 USUAL_FRICTION = 0.01
 """Dry friction that a model does not know, relative to the effort limit."""
@@ -53,7 +53,7 @@ class MovesTarget(Protocol):
         """Return a field of the present state."""
 
 
-class HandState(NamedTuple):
+class EndEffectorState(NamedTuple):
     """Results of the last cycle.
 
     Attributes:
@@ -92,24 +92,26 @@ class TargetState(NamedTuple):
 
 
 class Task:
-    """The hand of an arm in task space. A controller that takes it moves the target.
+    """The end effector of an arm in task space. A controller that takes it moves the target.
 
     Args:
         model: The arm.
-        hand: Link or frame.
-        settings: By default those of `HandMobility.defaults`.
+        end_effector: Link or frame.
+        settings: By default those of `EndEffectorMobility.defaults`.
 
     Attributes:
-        hand: Name of the hand.
+        end_effector: Name of the end effector.
         dynamics: Equations of the arm.
         defaults: Settings that fit the arm.
         settings: See `use`.
         arrived: Targets and measured wrenches, by the names of `FIELDS`.
     """
 
-    def __init__(self, model: Model, hand: str, settings: TaskSettings | None = None) -> None:
-        self.hand, self.dynamics = hand, model.dynamics
-        self.mobility = HandMobility(model.dynamics, hand)
+    def __init__(
+        self, model: Model, end_effector: str, settings: TaskSettings | None = None
+    ) -> None:
+        self.end_effector, self.dynamics = end_effector, model.dynamics
+        self.mobility = EndEffectorMobility(model.dynamics, end_effector)
         self.defaults = self.mobility.defaults(model.bandwidth)
         self.settings = settings or self.defaults
         layout = Layout(FIELDS, model.dynamics.robot.dof)
@@ -131,17 +133,21 @@ class Task:
             before: Task of another description of the arm.
             q: Measured positions, shape (n,).
         """
-        poses = [task.dynamics.pose(q, task.hand) for task in (before, self)]
+        poses = [task.dynamics.pose(q, task.end_effector) for task in (before, self)]
         was, now = (Pose(found.rotation, found.position) for found in poses)
         for name, value in before.arrived.items():
             self.arrived[name][:] = value
-        return self.hand == before.hand and not (np.abs(way_between(was, now)) > SAME).any()
+        return (
+            self.end_effector == before.end_effector
+            and not (np.abs(way_between(was, now)) > SAME).any()
+        )
 
-    # -- the hand ---------------------------------------------------------------------------
+    # -- the end effector
+    # ---------------------------------------------------------------------------
 
     def pose(self, model: Model, q: Array) -> Pose:
-        """Return the pose of the hand in the root link."""
-        found = model.dynamics.pose(q, self.hand)
+        """Return the pose of the end effector in the root link."""
+        found = model.dynamics.pose(q, self.end_effector)
         return Pose(found.rotation, found.position)
 
     def error(self, pose: Pose) -> Array:
@@ -149,10 +155,10 @@ class Task:
         return way_between(pose, self.target.pose)
 
     def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
-        """Return the joint efforts by which the hand exerts a wrench, shape (n,), N m or N."""
+        """Return the joint efforts of a wrench of the end effector, shape (n,), N m or N."""
         S = self.axes
         held = self.settings.held.reshape(2, 3) * (np.reshape(wrench, (2, 3)) @ S)
-        return np.asarray(model.dynamics.jacobian(q, self.hand).T @ (held @ S.T).ravel())
+        return np.asarray(model.dynamics.jacobian(q, self.end_effector).T @ (held @ S.T).ravel())
 
     @property
     def axes(self) -> Array:
@@ -164,7 +170,8 @@ class Task:
     def use(self, settings: TaskSettings) -> None:
         """Use other settings from the next cycle on; the controller then fades to their efforts.
 
-        A hand that would spring back, as it was led away while soft or free, is held where it is.
+        An end effector that would spring back, as it was led away while soft or free, is held where
+        it is.
         """
         if settings is self.settings:
             return
@@ -220,16 +227,16 @@ class Task:
             return ""
         unit = unit_of(self.dynamics.robot, i, "effort")
         return (
-            f"the hand moves joint '{self.dynamics.robot.joint_names[i]}' with {efforts[i]:.2g} "
-            f"{unit} at most, the stiffest that the rate and the delay of the states bear: dry "
-            f"friction of {100.0 * friction:g} % of its effort limit is {needed[i]:.2g} "
-            f"{unit}, and holds it"
+            f"the end effector moves joint '{self.dynamics.robot.joint_names[i]}' with "
+            f"{efforts[i]:.2g} {unit} at most, the stiffest that the rate and the delay of the "
+            f"states bear: dry friction of {100.0 * friction:g} % of its effort limit is "
+            f"{needed[i]:.2g} {unit}, and holds it"
         )
 
     # -- targets ----------------------------------------------------------------------------
 
     def aim(self, pose: Pose, now: float, stamp: float = 0.0) -> None:
-        """Give a pose of the hand in the root link, to which it moves while the arm may move.
+        """Give a target pose in the root link, to which the end effector moves while the arm may.
 
         Args:
             pose: The pose.
@@ -257,7 +264,7 @@ class Task:
         self.arrived[name][0] = now if now > last else np.nextafter(last, np.inf)
 
     def feel(self, wrench: Array, now: float) -> None:
-        """Take a measured wrench that the hand exerts, shape (6,), about it in its own axes."""
+        """Take the measured wrench of the end effector, shape (6,), about it in its own axes."""
         self.arrived["felt"][:], self.arrived["felt_came"][0] = wrench, now
 
     def feels(self, now: float) -> bool:
@@ -266,11 +273,11 @@ class Task:
         return given is not None and now - float(self.arrived["felt_came"][0]) <= given.timeout
 
     def forget(self) -> None:
-        """Forget target and wrench: in the next cycle the hand is held where it is."""
+        """Forget target and wrench: in the next cycle the end effector is held where it is."""
         self.arrived["drops_pose"][0] = 1.0
 
     def stop(self) -> None:
-        """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
+        """Give up target and wrench: the end effector comes to rest, and exerts no more."""
         self.arrived["drops_target"][0] = 1.0
 
     # -- what the step made of them ---------------------------------------------------------
@@ -309,28 +316,28 @@ class Task:
         return bool(self.field("given")[0]) and now < self.field("given_until")[0]
 
     @property
-    def last(self) -> HandState | None:
+    def last(self) -> EndEffectorState | None:
         """Results of the last cycle; None before it."""
         if not self.field("target_held")[0]:
             return None
         error, singular = self.field("task_error").copy(), self.field("singularity")
-        return HandState(error, float(singular[0]), float(self.field("attainable")[0]))
+        return EndEffectorState(error, float(singular[0]), float(self.field("attainable")[0]))
 
     @property
     def obstacle(self) -> str:
-        """Reason for which the hand stays away from its target, in a sentence; empty for none."""
+        """Reason for which the end effector stays away from its target; empty for none."""
         far, joint = float(self.field("out_of_reach")[0]), int(self.field("ended_joint")[0])
         if joint >= 0:
             way, angle = self.field("behind")
             name = self.dynamics.robot.joint_names[joint]
             return (
-                f"the hand stays {way:.2g} m and {angle:.2g} rad from its target, for which joint "
-                f"'{name}' would have to leave its range"
+                f"the end effector stays {way:.2g} m and {angle:.2g} rad from its target, for "
+                f"which joint '{name}' would have to leave its range"
             )
         if far > 0.0:
             return (
-                f"the hand stays {far:.3g} m from its target, which is out of reach: the arm is "
-                "stretched towards it"
+                f"the end effector stays {far:.3g} m from its target, which is out of reach: the "
+                "arm is stretched towards it"
             )
         return ""
 

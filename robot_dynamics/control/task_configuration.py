@@ -19,7 +19,7 @@ from robot_dynamics.control.task_settings import (
     FREE,
     MOTION,
     SMOOTHING,
-    HandMobility,
+    EndEffectorMobility,
     TaskSettings,
 )
 from robot_dynamics.control.task_space import TaskNumbers
@@ -29,12 +29,12 @@ from robot_dynamics.foundation.arrays import Array
 ByRate = Callable[[Any, dict[float, Any]], Any]
 
 
-class HandConfiguration:
+class TaskConfiguration:
     """The function from parameters to settings of the end effector.
 
     Args:
         dynamics: Equations of the robot.
-        hand: The end effector; None without modes in task space.
+        end_effector: The end effector; None without modes in task space.
         models: Models with the default feedback by update rate, Hz.
         by_rate: Returns the value of the next lower rate.
     """
@@ -42,22 +42,22 @@ class HandConfiguration:
     def __init__(
         self,
         dynamics: Dynamics,
-        hand: str | None,
+        end_effector: str | None,
         models: Mapping[float, Model],
         by_rate: ByRate,
     ) -> None:
-        self._by_rate, self._models, self._hand = by_rate, models, hand
+        self._by_rate, self._models, self._end_effector = by_rate, models, end_effector
         self._layout = Layout(TARGET_SETTINGS, dynamics.robot.dof)
         usual = TaskSettings(np.ones(6), np.ones(6))
         self._controlled, self._masses = usual.controlled, np.zeros(6)
         self._numbers: dict[float, dict[str, Array]] = {}
-        if hand is not None:
-            mobility = HandMobility(dynamics, hand)
+        if end_effector is not None:
+            mobility = EndEffectorMobility(dynamics, end_effector)
             self._masses = mobility.masses
             within = mobility.within
             self._controlled = tuple(MOTION if within[k] else FREE for k in range(6))
             for rate, model in models.items():
-                self._numbers[rate] = Task(model, hand).numbers(model)
+                self._numbers[rate] = Task(model, end_effector).numbers(model)
         self._usual = usual
 
     def defaults(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class HandConfiguration:
 
     def settings(self, x: Any, rate: Any) -> dict[str, Any]:
         """Return the settings, by the names of `TARGET_SETTINGS`."""
-        if self._hand is None:
+        if self._end_effector is None:
             vector = self._layout.initial()
             vector[~np.isfinite(vector)] = 1e12
             return {name: self._layout.of(vector, name) for name in self._layout}
@@ -124,8 +124,8 @@ class HandConfiguration:
 
     def refuse(self, x: Any, in_task: Any, refuse: Any) -> None:
         """Refuse settings with which the end effector cannot be controlled."""
-        if self._hand is None:
-            refuse("no_hand", in_task, 0.0, 0.0)
+        if self._end_effector is None:
+            refuse("no_end_effector", in_task, 0.0, 0.0)
         integral = getattr(x, "task.force_integral")
         gain = integral + SMOOTHING * getattr(x, "task.force_proportional")
         refuse("force_oscillates", negated(less(gain, 1.0)), gain, 1.0)

@@ -31,21 +31,21 @@ CONTROLLED = (MOTION, FORCE, FREE)
 """Choices for a direction."""
 
 HEAVIEST = 2.0
-"""Sum of the apparent masses of the hand from which directions count as singular, as a multiple of
+"""Sum of the apparent masses of the end effector from which directions count as singular, over
 its median over the joint ranges."""
 
 OUT_OF_REACH = 1e-4
-"""Smallest mobility of the hand in a set of directions, as a share of the largest, below which it
+"""Smallest mobility of the end effector in a set of directions, over the largest, below which it
 cannot be controlled in all of them."""
 
 ROUND_OFF = 1e-9
 """Share of the largest eigenvalue by which a stiffness may be asymmetric or negative."""
 
 SMOOTHING = 0.5
-"""Rate of the low-pass of a force error, relative to the rate at which damping stops the hand."""
+"""Rate of the low-pass of a force error over that at which damping stops the end effector."""
 
 MOST_DAMPING = 100.0
-"""Largest factor on the damping of a hand that springs back."""
+"""Largest factor on the damping of an end effector that springs back."""
 
 QUICK = 2.0
 """Natural frequency of the default stiffness, relative to the bandwidth, in directions of usual
@@ -59,7 +59,7 @@ FREE_QUICK = 1.5
 """Natural frequency of the law operational_space by default, relative to the bandwidth."""
 
 SHARED = 0.7
-"""Share of the largest stable frequency that damping of a hand that springs back may use in
+"""Share of the largest stable frequency for the damping of an end effector that springs back, in
 positions, and in rotations."""
 
 
@@ -67,14 +67,14 @@ positions, and in rotations."""
 class ForceFeedback:
     """Feedback of the measured wrench in directions of force.
 
-    Damping stops a hand at the rate d/m. With a loop gain below 1 at the resonance of hand and
-    surroundings, integral + `SMOOTHING` proportional < 1, no stiffness of these and no delay makes
-    the force oscillate.
+    Damping stops an end effector at the rate d/m. With a loop gain below 1 at the resonance of end
+    effector and surroundings, integral + `SMOOTHING` proportional < 1, no stiffness of these and no
+    delay makes the force oscillate.
 
     Args:
         proportional: Gain on the error of the force.
         integral: Rate at which an error disappears, relative to that at which damping stops the
-            hand.
+            end effector.
         largest: Largest correction, N and N m.
         timeout: Age of the last measurement, s, from which the correction fades to zero.
 
@@ -106,20 +106,21 @@ class ForceFeedback:
 
 @dataclass(frozen=True, eq=False)
 class TaskSettings:
-    """Behaviour of the hand in task space. Vectors of six are in the order of `DIRECTIONS`.
+    """Behaviour of the end effector in task space. Vectors of six are in the order of `DIRECTIONS`.
 
     Args:
         axes: One of `SELECTION_AXES`.
         stiffness: Shape (6,) or (6, 6), N/m, N and N m/rad; positive semidefinite.
-        damping_ratio: Damping ratio of every mode of the hand.
+        damping_ratio: Damping ratio of every mode of the end effector.
         damping: In place of that ratio, shape (6,) or (6, 6), N s/m, N s and N m s/rad. By default
-            directions of force are damped too, so that a hand that loses contact moves slowly.
+            directions of force are damped too, so that an end effector that loses contact moves
+            slowly.
         inertia: Desired inertia of the law operational_space, shape (6,) or (6, 6), kg, kg m and
             kg m^2; positive definite.
         largest_error: Error that counts at most, shape (6,), m and rad.
         controlled: One of `CONTROLLED` in every direction.
-        free_axis: Axis of the hand about which it may turn, shape (3,), unit length; zeros for
-            none.
+        free_axis: Axis of the end effector about which it may turn, shape (3,), unit length; zeros
+            for none.
         posture_frequency: Natural frequency of the null-space posture, rad/s; zero for none.
         settling: Rate at which null-space motion dies out, 1/s.
         projector: One of `PROJECTORS`.
@@ -255,12 +256,12 @@ def _middle_mass(mobilities: Array, part: slice) -> float:
     return float(1.0 / middle) if middle > 1e-12 else 0.0
 
 
-class HandMobility:
-    """Mobility of the hand in poses all over the joint ranges, for defaults and limits.
+class EndEffectorMobility:
+    """Mobility of the end effector in poses all over the joint ranges, for defaults and limits.
 
     Args:
         dynamics: Equations of the arm without load, which only makes it heavier.
-        hand: Link or frame.
+        end_effector: Link or frame.
 
     Attributes:
         mobilities: J M^-1 J^T in these poses, shape (N, 6, 6).
@@ -273,9 +274,9 @@ class HandMobility:
         heaviest: See `TaskNumbers`.
     """
 
-    def __init__(self, dynamics: Dynamics, hand: str) -> None:
+    def __init__(self, dynamics: Dynamics, end_effector: str) -> None:
         poses = np.vstack([middle_pose(dynamics.robot)[None], sample_poses(dynamics.robot)])
-        M, J = dynamics.mass_matrix(poses), dynamics.jacobian(poses, hand)
+        M, J = dynamics.mass_matrix(poses), dynamics.jacobian(poses, end_effector)
         self.mobilities = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
         usual = np.median(self.mobilities.diagonal(axis1=1, axis2=2), axis=0)
         linear, angular = usual[:3].max(), usual[3:].max()
@@ -296,7 +297,7 @@ class HandMobility:
         self.strength = np.repeat([np.median(part) for part in np.split(usual, 2)], 3)
 
     def _usual_sum(self) -> float:
-        """Return the median of the sum of the apparent masses of the hand, kg."""
+        """Return the median of the sum of the apparent masses of the end effector, kg."""
         A, within = self._scaled(), np.flatnonzero(self.within)
         squares = np.linalg.eigvalsh(A[:, within][:, :, within])
         least = 1e-9 * np.maximum(squares[:, -1:], 1e-300)
@@ -411,7 +412,7 @@ class HandMobility:
         return np.asarray(np.median(of_joint * largest.min(axis=1), axis=0))
 
     def fastest_mode(self, stiffness: Array) -> float:
-        """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""
+        """Return the largest natural frequency of the end effector under a stiffness, rad/s."""
         root = _root_of(stiffness)
         squares = np.linalg.eigvalsh(root.T @ self.mobilities @ root)
         return float(np.sqrt(max(squares.max(), 1e-12)))

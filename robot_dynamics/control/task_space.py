@@ -1,9 +1,9 @@
-"""Laws in task space: the hand as a spring and a damper, or with a chosen inertia.
+"""Laws in task space: the end effector as a spring and a damper, or with a chosen inertia.
 
 Pure functions of arrays and of symbols. Poses, twists and wrenches are about the origin of the
-hand in axes of the root link, linear over angular; every error is target minus measured. Stiffness,
-errors and selected directions are in the axes S of the task. None of the laws limits its result,
-and none adds gravity; see docs/task-space.md for symbols and sources.
+end effector in axes of the root link, linear over angular; every error is target minus measured.
+Stiffness, errors and selected directions are in the axes S of the task. None of the laws limits its
+result, and none adds gravity; see docs/task-space.md for symbols and sources.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IMPEDANCE, OPERATIONAL_SPACE = "cartesian_impedance", "operational_space"
 
 CONSISTENT, KINEMATIC = "consistent", "kinematic"
 PROJECTORS = (CONSISTENT, KINEMATIC)
-"""Projectors of null-space efforts: the one that moves no hand, and the one without inertia."""
+"""Projectors of null-space efforts: dynamically consistent, and without inertia."""
 
 TINY = 1e-30
 """Added to squares below a root, far below the square of any error."""
@@ -54,7 +54,7 @@ LEAN = 0.1
 or m."""
 
 LEAST_PULL = 0.5
-"""Smallest share of its pull that a spring keeps where more would move the hand too fast."""
+"""Smallest share of its pull that a spring keeps where more would be too fast."""
 
 POLES = (3.66764932e-04, 7.32234933e-03, 7.74596669e-02, 8.19409144e-01, 1.63592522e01)
 RESIDUES = (0.02700215, 0.06666931, 0.20589546, 0.70526302, 5.70277358)
@@ -76,10 +76,10 @@ class Arm(Protocol):
         """Return Coriolis and centrifugal efforts, shape (n,)."""
 
     def pose(self, q: Array) -> tuple[Array, Array]:
-        """Return rotation (3, 3) and position (3,) of the hand."""
+        """Return rotation (3, 3) and position (3,) of the end effector."""
 
     def jacobian(self, q: Array) -> Array:
-        """Return the Jacobian of the hand, shape (6, n)."""
+        """Return the Jacobian of the end effector, shape (6, n)."""
 
     def jacobian_derivative(self, q: Array, qd: Array) -> Array:
         """Return its derivative in time, shape (6, n)."""
@@ -90,13 +90,14 @@ class TaskNumbers(NamedTuple):
 
     Args:
         damping_ratio: Of the damping that belongs to the stiffness; zero for none.
-        heaviest: Sum of the apparent masses of the hand from which directions count as singular,
-            kg; a smaller one gives up such a direction earlier.
+        heaviest: Sum of the apparent masses of the end effector from which directions count as
+            singular, kg; a smaller one gives up such a direction earlier.
         length: Converts angles to distances where they are compared, m.
         posture: Natural frequency of the null-space posture, rad/s.
         settling: Rate at which null-space motion dies out, 1/s.
         stable: Largest natural frequency with which the loop is stable, rad/s. In a direction in
-            which the hand is so light that its own would be larger, the stiffness falls to it.
+            which the end effector is so light that its own would be larger, the stiffness falls to
+            it.
     """
 
     damping_ratio: Any
@@ -112,19 +113,19 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
     return {
         "q": (n,),  # measured positions
         "qd": (n,),  # measured velocities
-        "rotation": (3, 3),  # target: axes of the hand
+        "rotation": (3, 3),  # target: axes of the end effector
         "position": (3,),  # its origin
         "twist": (6,),
         "acceleration": (6,),
-        "wrench": (6,),  # that the hand exerts beside spring and damper
+        "wrench": (6,),  # that the end effector exerts beside spring and damper
         "axes": (3, 3),  # columns: axes of S
         "root": (6, 6),  # L of the stiffness K = L L^T
         "damping": (6, 6),  # beside that of the damping ratio
         "mobility": (6, 6),  # inverse of the desired inertia, of the operational space alone
         "largest": (6,),  # error that counts at most, m and rad
         "selection": (6,),  # 1 where the position is controlled, else 0
-        "held": (6,),  # 1 where position or force is controlled, 0 where the hand is free
-        "free_axis": (3,),  # axis of the hand, about which it may turn; zeros for none
+        "held": (6,),  # 1 where position or force is controlled, 0 where the end effector is free
+        "free_axis": (3,),  # axis of the end effector, about which it may turn; zeros for none
         "posture": (n,),  # joint positions towards which the null space moves
         "numbers": (len(TaskNumbers._fields),),
         "rotor": (n,),  # inertia of the rotors at the joints
@@ -141,7 +142,7 @@ def motion_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
 
 
 class ReturnNumbers(NamedTuple):
-    """Numbers of the input `returning`, which bounds the speed of a hand that springs back.
+    """Numbers of the input `returning`: bounds on the speed of an end effector that springs back.
 
     Args:
         speed: Largest linear speed, m/s.
@@ -184,10 +185,12 @@ def end_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
 
 
 RETURN_SHAPES: Mapping[str, tuple[int, ...]] = {"returning": (len(ReturnNumbers._fields),)}
-"""Further inputs of a law that bounds the speed of a hand that springs back."""
+"""Further inputs of a law that bounds the speed of an end effector that springs back."""
 
 FEEDBACK_SHAPES: Mapping[str, tuple[int, ...]] = {
-    "felt": (6,),  # wrench that the hand exerts as a sensor measures it, in axes of the hand
+    "felt": (
+        6,
+    ),  # wrench that the end effector exerts as a sensor measures it, in axes of the end effector
     "correction": (2, 6),  # filtered error of the wrench, and its integral, in axes S
     "feedback": (len(ForceNumbers._fields),),
 }
@@ -274,7 +277,7 @@ class Spring(NamedTuple):
     With the squares B = L^T A L of the natural frequencies under the stiffness K = L L^T, and
     X = B / w^2, the stiffness is L G^-1 L^T with G = X + (I + X)^-1: K itself where the natural
     frequency is far below w, and w^2 A^-1, the stiffest one with which the loop is stable, in a
-    direction in which the hand is light.
+    direction in which the end effector is light.
 
     Attributes:
         root: L, shape (6, 6).
@@ -288,7 +291,7 @@ class Spring(NamedTuple):
 
     @classmethod
     def of(cls, mobility: Array, root: Array, stable: Any) -> Spring:
-        """Limit the stiffness of a hand with a mobility A, shape (6, 6), to a frequency w."""
+        """Limit the stiffness at a mobility A, shape (6, 6), to a frequency w."""
         B = root.T @ mobility @ root
         X = B / stable**2
         softness = X + inverse_of(np.eye(6) + X)
@@ -304,7 +307,7 @@ class Spring(NamedTuple):
 
 
 def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
-    """Return D v with the damping in which every mode of the hand has one damping ratio.
+    """Return D v with the damping in which every mode of the end effector has one damping ratio.
 
     D = 2 z L (L^T A L)^(-1/2) L^T for the stiffness K = L L^T and the apparent mass A^(-1): the
     double diagonalisation of [AlbuSchaeffer2003]. A direction with little mobility, as near a
@@ -335,9 +338,9 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
 
     In `IMPEDANCE` [Hogan1985] the arm is passive while the target rests. The feedforward of a
     moving target uses C(q, qd) in the form in which Mdot - 2 C is skew [Ott2008].
-    `OPERATIONAL_SPACE` replaces the inertia of the hand [Khatib1987]. Where the target is that of a
-    known motion of the joints, its own efforts are fed forward, and the law acts on the rest: such
-    a motion may pass a singular pose.
+    `OPERATIONAL_SPACE` replaces the inertia of the end effector [Khatib1987]. Where the target is
+    that of a known motion of the joints, its own efforts are fed forward, and the law acts on the
+    rest: such a motion may pass a singular pose.
 
     Args:
         arm: Equations of the arm.
@@ -352,7 +355,7 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         error: Target minus measured in axes S, shape (6,), m and rad, before it is bounded.
         singularity: 0 away from singularities, 1 at one, shape (1,).
         attainable: Share of its speed that the target may keep, shape (1,): with more a joint would
-            be faster than `fastest`. One that comes back to the hand may keep all of it.
+            be faster than `fastest`. One that comes back to the end effector may keep all of it.
         held_back: Accelerations without stops less those with which joints stay within their
             ranges, shape (n,), if there are ends.
         next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
@@ -398,28 +401,29 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     v_d, qd_d = attainable * v_d, attainable * qd_d
     a_d = alone * attainable**2 * selection * controlled(in_task(x["acceleration"]))
 
-    # What pulls the hand towards the target, in the directions of the selection
+    # What pulls the end effector towards the target, in the directions of the selection
     bounded = selection * clip(error, -x["largest"], x["largest"])
     lever = controlled((selection * x["root"].T).T)
     pulled = x["root"].T @ bounded
     felt = mobility if mode == IMPEDANCE else x["mobility"]
-    hand = Spring.of(felt, lever, numbers.stable)
-    spring = hand.pull(pulled)
+    end_effector = Spring.of(felt, lever, numbers.stable)
+    spring = end_effector.pull(pulled)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
-    # A constant error e brings the hand to the velocity D^-1 K e, which is A D e / (2 z)^2 for the
-    # damping D of `damping_effort`. One that is given counts as if it were critical
+    # A constant error e brings the end effector to the velocity D^-1 K e, which is A D e / (2 z)^2
+    # for the damping D of `damping_effort`. One that is given counts as if it were critical
     ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
-    returns = felt @ hand.damping(0.25, bounded) / ratio
+    returns = felt @ end_effector.damping(0.25, bounded) / ratio
     if "returning" in x:
         most = ReturnNumbers(*x["returning"])
         pull, rise = _bounded_return(returns, numbers, most)
         spring, returns = pull * spring, pull * returns / rise**2
-        # Only its own speed is damped more: a target that moves on must not push a blocked hand
-        damper = hand.damping(numbers.damping_ratio, v_d)
-        damper = damper - rise * hand.damping(numbers.damping_ratio, rise * v)
+        # Only its own speed is damped more: a target that moves on must not push a blocked end
+        # effector
+        damper = end_effector.damping(numbers.damping_ratio, v_d)
+        damper = damper - rise * end_effector.damping(numbers.damping_ratio, rise * v)
     else:
         pull, rise = np.ones(6), np.ones(6)
-        damper = hand.damping(numbers.damping_ratio, v_d - v)
+        damper = end_effector.damping(numbers.damping_ratio, v_d - v)
     force = spring + damper + x["damping"] @ (v_d - v)
     results = {}
     if "feedback" in x:
@@ -430,7 +434,7 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         )
         wrench = wrench + controlled(correction)
 
-    regular = 1.0 - singularity  # near a singularity the hand is given up in a direction
+    regular = 1.0 - singularity  # near a singularity the end effector is given up in a direction
     if mode == IMPEDANCE:
         # A target that joints are too slow for becomes slower, instead of them faster
         bend = attainable**2 * regular * (drift_of @ (qd_d - qd_r))
@@ -439,8 +443,9 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
     else:
         known = controlled(a_d - _slowed(qd, x) ** 2 * regular * (drift_of @ (qd - qd_r)))
-        # Beside a stretched pose the hand becomes heavy, and the force that replaces its inertia
-        # pushes that pose over. There the law is that of the impedance, which the loop bears too
+        # Beside a stretched pose the end effector becomes heavy, and the force that replaces its
+        # inertia pushes that pose over. There the law is that of the impedance, which the loop
+        # bears too
         own = Spring.of(mobility, lever, numbers.stable)
         soft = own.pull(pulled)
         soft = pull * np.concatenate([soft[:3], spring_moment(bounded[3:], soft[3:])])
@@ -458,8 +463,8 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
         effort = M @ qdd_r + arm.velocity_effort(q, qd) + J.T @ exerted
 
-    # A posture that the motion has left may resist the target where the hand is given up in a
-    # direction; one that moves with the target leads the arm there
+    # A posture that the motion has left may resist the target where the end effector is given up in
+    # a direction; one that moves with the target leads the arm there
     stiff = (numbers.posture * (1.0 - alone * singularity)) ** 2
     away = stiff * (x["posture"] - q) - numbers.settling * (qd - qd_d)
     if "ends" in x:
@@ -565,13 +570,13 @@ def _room(qd: Array, more: Array, x: Mapping[str, Array]) -> Any:
 def _bounded_return(
     returns: Array, numbers: TaskNumbers, most: ReturnNumbers
 ) -> tuple[Array, Array]:
-    """Return factors, shape (6,), with which no error moves the hand faster than allowed.
+    """Return factors, shape (6,), with which no error moves the end effector faster than allowed.
 
     A damping that is given has no bound.
 
     Args:
-        returns: Velocity to which a constant error brings the hand, shape (6,). The damping S D S
-            divides it by the squares of the factors S.
+        returns: Velocity to which a constant error brings the end effector, shape (6,). The damping
+            S D S divides it by the squares of the factors S.
         numbers: `damping_ratio` is used.
         most: Bounds.
 
@@ -601,8 +606,8 @@ def _correct_force(error: Array, correction: Array, numbers: ForceNumbers) -> tu
 
     Args:
         error: Wrench that is asked for less the measured one and what the damper takes, in
-            directions of force alone, shape (6,). So the integral of a hand that moves freely
-            does not grow: it settles at the effort that the model lacks.
+            directions of force alone, shape (6,). So the integral of an end effector that moves
+            freely does not grow: it settles at the effort that the model lacks.
         correction: State so far, shape (2, 6).
         numbers: Settings.
     """
@@ -617,7 +622,7 @@ def _correct_force(error: Array, correction: Array, numbers: ForceNumbers) -> tu
 
 
 def _apparent_inertia(mobility: Array, free: Array, numbers: TaskNumbers) -> tuple[Array, Any]:
-    """Return the inverse of the mobility of the hand, damped near singularities alone.
+    """Return the inverse of the mobility of the end effector, damped near singularities alone.
 
     Lengths stand for angles, so that directions compare. The reciprocal of the sum of the apparent
     masses lies between a sixth of the smallest mobility and that mobility.

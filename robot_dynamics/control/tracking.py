@@ -107,12 +107,13 @@ class Tracking:
 def _target(task: Task, model: Model, desired: State) -> dict[str, Array]:
     """Return the target on a motion of the joints, without limits of speed."""
     arm = model.dynamics
-    J, pose = arm.jacobian(desired.q, task.hand), arm.pose(desired.q, task.hand)
+    J, pose = arm.jacobian(desired.q, task.end_effector), arm.pose(desired.q, task.end_effector)
     return {
         "target_rotation": pose.rotation,
         "target_position": pose.position,
         "target_twist": J @ desired.qd,
-        "target_acceleration": J @ desired.qdd + arm.drift(desired.q, desired.qd, task.hand),
+        "target_acceleration": J @ desired.qdd
+        + arm.drift(desired.q, desired.qd, task.end_effector),
         "posture": desired.q,
         "along": np.ones(1),
     }

@@ -78,7 +78,7 @@ _FRANKA = Driver(
     ),
     namespace=Fact("", "driver: franka_bringup/launch/franka.launch.py", "is namespace:= set?"),
     prefix=Fact("arm_prefix", "description: robots/fr3/fr3.urdf.xacro"),
-    left_out=Fact(r"finger_joint\d", "description: end_effectors/common/franka_hand.xacro"),
+    left_out=Fact(r"finger_joint\d", "description: end_effectors/common/franka_end_effector.xacro"),
     effort_rate=Fact(990.0, "libfranka: include/franka/rate_limiting.h, 1000 N m/s"),
     watchdog=Fact(
         "stops after 20 lost packets in a row; an error leaves the hardware unconfigured",

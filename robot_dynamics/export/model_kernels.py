@@ -34,7 +34,7 @@ FUNCTIONS = ("configure", "frames", "reference", "hold", "check_load", "check_wr
 
 
 def programs_of(
-    step: Step, configuration: Configuration, hand: str | None, dynamics: Dynamics
+    step: Step, configuration: Configuration, end_effector: str | None, dynamics: Dynamics
 ) -> Iterator[tuple[str, Program]]:
     """Trace all kernels one after the other, each with the name of its function.
 
@@ -43,7 +43,7 @@ def programs_of(
     Args:
         step: The step.
         configuration: Of the settings.
-        hand: Frame of a wrench; None for none.
+        end_effector: Frame of a wrench; None for none.
         dynamics: Equations of the robot.
     """
     n = dynamics.robot.dof
@@ -63,7 +63,7 @@ def programs_of(
         (_reference, {"written": (4, n), "chain": (2,)}),
         (_hold(step), held),
         (_check_load(step), checked),
-        (_check_wrench(step, dynamics, hand), {**held, "wrench": (6,)}),
+        (_check_wrench(step, dynamics, end_effector), {**held, "wrench": (6,)}),
     )
     for name, (equations, shapes) in zip(FUNCTIONS, given, strict=True):
         yield f"model_{name}", optimize(join_numbers(trace(name, equations, shapes)))
@@ -101,11 +101,11 @@ def _check_load(step: Step) -> Function:
     return equations
 
 
-def _check_wrench(step: Step, dynamics: Dynamics, hand: str | None) -> Function:
+def _check_wrench(step: Step, dynamics: Dynamics, end_effector: str | None) -> Function:
     def equations(q: Array, settings: Array, load: Array, wrench: Array) -> dict[str, Array]:
         effort = 0.0 * q
-        if hand is not None:
-            found = next(dynamics.equations("jacobian", Variant(frame=hand)))
+        if end_effector is not None:
+            found = next(dynamics.equations("jacobian", Variant(frame=end_effector)))
             J = found.function(**dict(zip(found.inputs, (q,), strict=True)))
             effort = J.T @ wrench
         return _refusal(load_checks.check_wrench(step, q, settings, load, effort))

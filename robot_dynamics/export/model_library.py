@@ -76,7 +76,7 @@ class ModelRequest:
         locked: Positions of joints that stand still, rad or m.
         payload: Load that the arm carries from the start, in the frame `endpoint`.
         endpoint: Link or frame of payloads and wrenches; None for none.
-        hand: Link or frame that the modes in task space control; None without these modes.
+        end_effector: Link or frame that the modes in task space control; None without these modes.
         projector: Into their null space.
         bandwidth: Natural frequency under the default gains, rad/s.
         drives: Friction and rotors; by default the friction of the URDF.
@@ -90,7 +90,7 @@ class ModelRequest:
     locked: Mapping[str, float]
     payload: Inertia | None = None
     endpoint: str | None = None
-    hand: str | None = None
+    end_effector: str | None = None
     projector: str = CONSISTENT
     bandwidth: float = DEFAULT_BANDWIDTH
     drives: Drives | None = None
@@ -118,11 +118,11 @@ class ModelParts(ConfiguredStep):
     def __init__(self, request: ModelRequest) -> None:
         robot = request.robot
         check_effort_limits(robot)
-        for frame in (request.endpoint, request.hand):
+        for frame in (request.endpoint, request.end_effector):
             if frame is not None:
                 robot.frame(frame)
         drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
-        carried = request.endpoint, request.hand, request.payload
+        carried = request.endpoint, request.end_effector, request.payload
         driven = drives.friction, drives.rotor_inertia
         rest = request.bandwidth, request.added
         defaults = Defaults(Dynamics(robot), *carried, *driven, *rest)
@@ -188,9 +188,9 @@ def model_source(
     add_joints(tables, parts.robot)
     add_words(tables)
     add_urdf(tables, request.whole, request.endpoint)
-    add_frames(tables, parts.robot, request.hand)
+    add_frames(tables, parts.robot, request.end_effector)
     tables.members["payload_frame"] = text(request.endpoint or "")
-    tables.members["hand"] = text(request.hand or "")
+    tables.members["end_effector"] = text(request.end_effector or "")
     tables.members["projector"] = text(request.projector)
     initial = parts.initial()
     layouts = {
@@ -209,7 +209,9 @@ def model_source(
     tables.members["base_moves"] = str(int(request.base_moves))
 
     kernels = []
-    for name, program in programs_of(parts.step, parts.configuration, request.hand, parts.dynamics):
+    for name, program in programs_of(
+        parts.step, parts.configuration, request.end_effector, parts.dynamics
+    ):
         kernels.append(tabulated(replace(program, name=name)))
         written(kernels[-1])
     rest = "\n".join([driver(parts.step), tables.source()])

@@ -19,9 +19,9 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import UPPER
 
 IN_TASK = {
-    Status.SETTLING: "holding still for a moment before targets of the hand are followed",
-    Status.TRACKING: "moving the hand to its target",
-    Status.HOLDING: "holding the hand: no target asks for motion",
+    Status.SETTLING: "holding still for a moment before targets of the end effector are followed",
+    Status.TRACKING: "moving the end effector to its target",
+    Status.HOLDING: "holding the end effector: no target asks for motion",
 }
 """Words for a status in the modes that control the end effector."""
 
@@ -128,10 +128,10 @@ def add_joints(tables: Tables, robot: Robot) -> None:
     tables.counted("const struct robot_dynamics_joint", "joints", "joint_count", rows)
 
 
-def add_frames(tables: Tables, robot: Robot, hand: str | None) -> None:
+def add_frames(tables: Tables, robot: Robot, end_effector: str | None) -> None:
     """Add the frames, and which of them are fixed to the end effector and to the root link."""
     tree = merge_fixed(robot)
-    root, own = tree.links[0].name, hand and tree.frame(hand).link
+    root, own = tree.links[0].name, end_effector and tree.frame(end_effector).link
     rows = []
     for name in robot.frame_names:
         link = tree.frame(name).link

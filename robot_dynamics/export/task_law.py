@@ -19,7 +19,7 @@ from robot_dynamics.control.end_effector import task_program
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.model import FASTEST
 from robot_dynamics.control.task import largest_joint_speeds
-from robot_dynamics.control.task_settings import HandMobility
+from robot_dynamics.control.task_settings import EndEffectorMobility
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.names import identifier
@@ -33,23 +33,23 @@ MEANINGS: Mapping[str, str] = {
     "position": "of the target in the root link, m",
     "twist": "of the target, linear over angular, axes of the root link, m/s and rad/s",
     "acceleration": "of the target, m/s^2 and rad/s^2",
-    "wrench": "force and moment that the hand exerts beside spring and damper, N and N m",
+    "wrench": "force and moment that the end effector exerts beside spring and damper, N and N m",
     "axes": "columns: axes of stiffness and directions in the root link",
     "root": "L of the stiffness L L^T, such as its square root on the diagonal",
     "damping": "beside that of the damping ratio, N s/m and N m s/rad",
     "mobility": "inverse of the desired inertia, for operational_space alone",
     "largest": "error that counts at most, m and rad",
     "selection": "1 where the position is controlled, else 0",
-    "held": "1 where position or force is controlled, 0 where the hand is free",
-    "free_axis": "axis of the hand, about which it may turn; zeros for none",
+    "held": "1 where position or force is controlled, 0 where the end effector is free",
+    "free_axis": "axis of the end effector, about which it may turn; zeros for none",
     "posture": "joint positions for the null space",
     "numbers": "damping ratio; sum of apparent masses that counts as singular, kg; length that "
     "stands for an angle, m; frequency of the posture, rad/s; rate of the null space, 1/s; "
     "largest natural frequency with which the loop is stable, rad/s",
     "rotor": "inertia of the rotors at the joints, kg m^2 or kg",
     "fastest": "joint speeds that a target asks for at most, rad/s or m/s",
-    "payload": "load at the hand: mass, first moment x, y, z, inertia xx, xy, xz, yy, yz, zz about "
-    "the origin of the hand, in its axes",
+    "payload": "load at the end effector: mass, first moment x, y, z, inertia xx, xy, xz, yy, yz, "
+    "zz about the origin of the end effector, in its axes",
     "effort": "joint efforts; add gravity and friction, N m or N",
     "velocity": "joint velocities of the target, rad/s or m/s",
     "error": "target minus measured in the axes, m and rad",
@@ -79,10 +79,10 @@ REMARKS = (
 """Remarks on the entries of `numbers`."""
 
 
-def _defaults(hand: HandMobility, robot: Robot) -> dict[str, Mapping[str, float]]:
+def _defaults(end_effector: EndEffectorMobility, robot: Robot) -> dict[str, Mapping[str, float]]:
     """Return the default values of constant inputs, by remark on each number."""
-    settings = hand.defaults(DEFAULT_BANDWIDTH)
-    arrays = hand.constants(settings, DEFAULT_BANDWIDTH, FASTEST)
+    settings = end_effector.defaults(DEFAULT_BANDWIDTH)
+    arrays = end_effector.constants(settings, DEFAULT_BANDWIDTH, FASTEST)
     numbers = dict(zip(REMARKS, arrays.pop("numbers").tolist(), strict=True))
     arrays["rotor"] = np.zeros(robot.dof)
     arrays["fastest"] = largest_joint_speeds(robot)
@@ -94,39 +94,45 @@ def _defaults(hand: HandMobility, robot: Robot) -> dict[str, Mapping[str, float]
 
 
 def task_law_source(
-    dynamics: Dynamics, hand: str, mode: str, projector: str = CONSISTENT, scalar: str = "double"
+    dynamics: Dynamics,
+    end_effector: str,
+    mode: str,
+    projector: str = CONSISTENT,
+    scalar: str = "double",
 ) -> str:
     """Write a law and the motion of its target as C99 functions of one file.
 
     Args:
         dynamics: Equations of the robot.
-        hand: Link or frame that is controlled, and that carries the payload.
+        end_effector: Link or frame that is controlled, and that carries the payload.
         mode: One of `control.TASK_MODES`.
         projector: One of `task_space.PROJECTORS`.
         scalar: "double" or "float".
 
     Raises:
-        UnknownNameError: If there is no such hand.
+        UnknownNameError: If there is no such end effector.
         ArgumentError: If `scalar` is neither.
     """
     robot = dynamics.robot
-    robot.frame(hand)
+    robot.frame(end_effector)
     name = identifier(robot.name, "robot")
-    law = replace(task_program(dynamics, hand, mode, projector, hand), name=f"{name}_{mode}")
+    law = replace(
+        task_program(dynamics, end_effector, mode, projector, end_effector), name=f"{name}_{mode}"
+    )
     target = trace(
         f"{name}_target_motion",
         lambda **x: target_motion.target_equations(x),
         target_motion.SHAPES,
     )
     target = optimize(target)
-    defaults = _defaults(HandMobility(dynamics, hand), robot)
+    defaults = _defaults(EndEffectorMobility(dynamics, end_effector), robot)
     joints = ", ".join(f"{i} {joint}" for i, joint in enumerate(robot.joint_names))
     head = {
         "generator": f"robot_dynamics {__version__}",
         "license": "Apache-2.0",
         "robot": robot.name,
         "joints": joints,
-        "hand": hand,
+        "end effector": end_effector,
         "law": f"{mode}, projector {projector}; docs/task-space.md",
         "defaults": f"of {DEFAULT_BANDWIDTH:g} rad/s, for a loop at 1 kHz with states up to 5 ms "
         "old; a slower one needs a lower stable frequency",

@@ -1,7 +1,7 @@
-"""Instantaneous kinematics: joint velocities and accelerations for those of the hand, and back.
+"""Instantaneous kinematics: rates of the joints for those of the end effector, and back.
 
-Chapter 3 of [AsadaSlotine1986]. Functions of a Jacobian take any, shape (m, n): of the whole hand,
-of some of its directions (`selected_rows`), of several frames over one another.
+Chapter 3 of [AsadaSlotine1986]. Functions of a Jacobian take any, shape (m, n): of the whole end
+effector, of some of its directions (`selected_rows`), of several frames over one another.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Mobility:
     Attributes:
         singular_values: Largest first, shape (min(m, n),).
         rank: Number of independent directions.
-        moved: Range space R(J): directions that the hand can move in, columns, (m, rank).
+        moved: Range space R(J): directions that the end effector can move in, columns, (m, rank).
         lost: Their complement, N(J^T): directions of motion that are lost, and of forces that no
             joint has to bear, (m, m - rank).
-        efforts: R(J^T): joint efforts that a force at the hand balances, (n, rank).
-        idle: Null space N(J): joint motions that the hand does not see, (n, n - rank).
+        efforts: R(J^T): joint efforts that a force at the end effector balances, (n, rank).
+        idle: Null space N(J): joint motions that the end effector does not see, (n, n - rank).
         determinant: det J, which changes its sign at a singularity; None if J is not square.
     """
 
@@ -113,15 +113,15 @@ def resolved_rates(
     damping: float = 0.0,
     preferred: npt.ArrayLike | None = None,
 ) -> Array:
-    """Compute the joint velocities of a velocity of the hand: resolved motion rate, (3-33).
+    """Compute the joint velocities of a velocity of the end effector: resolved motion rate, (3-33).
 
     Args:
         J: Jacobian, shape (m, n).
-        velocity: Of the hand, shape (m,).
+        velocity: Of the end effector, shape (m,).
         weights: As in `weighted_inverse`.
         damping: As in `weighted_inverse`.
-        preferred: Joint velocities, shape (n,), of which a redundant arm makes what the hand does
-            not see: (3-42).
+        preferred: Joint velocities, shape (n,), of which a redundant arm makes what the end
+            effector does not see: (3-42).
 
     Returns:
         Joint velocities, shape (n,).

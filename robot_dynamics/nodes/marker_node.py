@@ -15,9 +15,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.observer_node import SILENCE_S, ObserverNode
-from robot_dynamics.nodes.ros.hand_messages import pose_from_msg, twist_from_msg
 from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.task_space_messages import pose_from_msg, twist_from_msg
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.robot import Robot
@@ -44,7 +44,7 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         super().configure()
         self._marks = Marks(Dynamics(self.robot))
         self._markers = self.create_publisher(MarkerArray, "markers", OUTPUT_QOS)
-        self._hand, self._way, self._hand_at = Pose.identity(), np.zeros(6), -np.inf
+        self._end_effector, self._way, self._end_effector_at = Pose.identity(), np.zeros(6), -np.inf
         self._inputs += [
             self.create_loop_subscriber(PoseStamped, "cartesian_pose", self._on_pose, COMMAND_QOS),
             self.create_loop_subscriber(TwistStamped, "cartesian_error", self._on_way, COMMAND_QOS),
@@ -60,16 +60,18 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         self._marks = Marks(Dynamics(robot))
 
     def _on_pose(self, msg: PoseStamped) -> None:
-        self._hand, self._hand_at = pose_from_msg(msg), monotonic()
+        self._end_effector, self._end_effector_at = pose_from_msg(msg), monotonic()
 
     def _on_way(self, msg: TwistStamped) -> None:
         self._way = twist_from_msg(msg)
 
     def _measured(self) -> Snapshot:
         now = super()._measured()
-        if monotonic() - self._hand_at > SILENCE_S:
+        if monotonic() - self._end_effector_at > SILENCE_S:
             return now
-        return replace(now, hand=self._hand, target=moved_by(self._hand, self._way))
+        return replace(
+            now, end_effector=self._end_effector, target=moved_by(self._end_effector, self._way)
+        )
 
     def _publish(self) -> None:
         if self.driven and self._markers.get_subscription_count():

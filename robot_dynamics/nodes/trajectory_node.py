@@ -19,7 +19,7 @@ from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, followers_of, subscr
 from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.endpoint import default_hand
+from robot_dynamics.robot.endpoint import default_end_effector
 from robot_dynamics.trajectory import (
     FollowedPath,
     PosePath,
@@ -189,7 +189,7 @@ def _poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
 
 
 def _followed(robot: Robot, parameters: TrajectoryParameters, path: PosePath) -> FollowedPath:
-    frame, near = parameters.frame or default_hand(robot), parameters.near or None
+    frame, near = parameters.frame or default_end_effector(robot), parameters.near or None
     selection, axes = parameters.selection, parameters.selection_axes
     return follow_poses(robot, path, frame, near=near, selection=selection, axes=axes)
 

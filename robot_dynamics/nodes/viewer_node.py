@@ -20,17 +20,17 @@ from robot_dynamics.nodes.ros.messages import EXTERNAL_TOPIC, THRESHOLD_TOPIC, J
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
-from robot_dynamics.nodes.viewer_hand import MEASURED, HandRequests
 from robot_dynamics.nodes.viewer_requests import ViewerRequests
+from robot_dynamics.nodes.viewer_task_space import MEASURED, TaskSpaceRequests
 from robot_dynamics.robot import Inertia, Robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.controls import MOVING, UNCHANGED, StackControls
-from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
+from robot_dynamics.viewer.target_gizmo import TargetGizmo
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,16 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         }
         self._external_in: list[Subscription] = []
         self._external_at = -np.inf
-        self._hand = HandRequests(self, self._say)
+        self._task_space = TaskSpaceRequests(self, self._say)
         self._inputs.append(
-            self.create_loop_subscriber(PoseStamped, MEASURED, self._hand.read, COMMAND_QOS)
+            self.create_loop_subscriber(PoseStamped, MEASURED, self._task_space.read, COMMAND_QOS)
         )
         self.get_logger().info(self._page.announcement())
 
     def _open(self, robot: Robot, source: str, name: str) -> None:
         limit, dynamics = effort_limits(robot), Dynamics(robot)
         self._page.open(robot, source, dynamics, limit)
-        self._gizmo = HandGizmo(self._page.server, self._page.size)
+        self._gizmo = TargetGizmo(self._page.server, self._page.size)
         self._shown, self._name, self._limit, self._dynamics = robot, name, limit, dynamics
         names = dict.fromkeys((self._own.name, *sorted(known_robots())))
         pose = middle_pose(robot)
@@ -111,7 +111,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._commanded |= "send" in changes or controls.chosen_motion in MOVING
         self._requests.apply(changes)
         self._move(driven)
-        self._lead_hand()
+        self._lead_end_effector()
         now = self._measured() if driven else self._placed()
         self._page.show(
             now,
@@ -144,8 +144,8 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._enabled = False
         self.get_logger().info(f"the page may not move the arm: {why}")
         self._say(f"motion is off: {why}")
-        if self._hand.leads:
-            self._hand.stop()
+        if self._task_space.leads:
+            self._task_space.stop()
         if driven and self._commanded:
             self._requests.stop(self._states.position, self._states.qd, self.robot)
             self._requests.choose(STILL, self.robot, self._controls.sliders.positions)
@@ -187,7 +187,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
                 sliders.move(states.position)
             if driven and motion in (STILL, BY_HAND):
                 self._requests.stop(states.position, states.qd, self.robot)
-                self._hand.stop()
+                self._task_space.stop()
             self._requests.choose(motion, self.robot, sliders.positions)
             self._doing = motion, driven
         sliders.visible = by_hand or not driven
@@ -196,15 +196,15 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         if driven:
             self._requests.keep_moving(states.position, self.robot)
 
-    def _lead_hand(self) -> None:
-        """Lead the hand where its handle is dragged, while the page may and a controller would."""
-        dragged, pose = self._gizmo.take(), self._hand.pose
-        self._controls.leads_hand = pose is not None
+    def _lead_end_effector(self) -> None:
+        """Lead the end effector to its dragged handle, while page and controller may."""
+        dragged, pose = self._gizmo.take(), self._task_space.pose
+        self._controls.leads_end_effector = pose is not None
         pose = pose if self._enabled else None
         if dragged is not None and pose is not None:
-            self._hand.lead(dragged)
+            self._task_space.lead(dragged)
             self._commanded, pose = True, dragged
-        self._hand.tick()
+        self._task_space.tick()
         self._gizmo.show(pose)
 
     def _contact(self, wanted: bool) -> tuple[Array, Array] | None:

@@ -48,33 +48,33 @@ SENSORS = ("camera", "optical")
 """Words in the names of frames of sensors."""
 
 
-def default_hand(robot: Robot) -> str:
-    """Return the frame that modes in task space control by default; see `hand_by_rule`.
+def default_end_effector(robot: Robot) -> str:
+    """Return the frame that modes in task space control by default; see `end_effector_by_rule`.
 
     Raises:
         ArgumentError: If there is none.
     """
-    hand = hand_by_rule(robot)
-    if hand is None:
+    end_effector = end_effector_by_rule(robot)
+    if end_effector is None:
         raise ArgumentError(
             f"robot '{robot.name}' has {len(robot.tips)} tips ({_some(robot.tips)}), and no rule "
-            "says which one is the hand; name its frame"
+            "says which one is the end effector; name its frame"
         )
-    return hand
+    return end_effector
 
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join((*names[:MOST_TIPS], *("...",) * (len(names) > MOST_TIPS)))
 
 
-def hand_by_rule(robot: Robot) -> str | None:
+def end_effector_by_rule(robot: Robot) -> str | None:
     """Return the frame that modes in task space control by default, or None without one.
 
     The tips that a finger joint moves are left out, the frames of cameras, and those that fewer
-    joints move than others, such as a sensor on the forearm. Of several tips on one body the hand
-    is the first one with the first of the words `TOOLS` that a name has. Where there are only
-    fingers, the hand is the link that carries them. There is none if tips that move against each
-    other are left.
+    joints move than others, such as a sensor on the forearm. Of several tips on one body the end
+    effector is the first one with the first of the words `TOOLS` that a name has. Where there are
+    only fingers, the end effector is the link that carries them. There is none if tips that move
+    against each other are left.
     """
     seeing = [tip for tip in robot.tips if any(word in tip.lower() for word in SENSORS)]
     tips = [tip for tip in robot.tips if tip not in seeing] or seeing

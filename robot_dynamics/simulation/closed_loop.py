@@ -170,7 +170,7 @@ class LawController:
         period: Time from one call to the next, s.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         limit: Largest effort, shape (n,), N m or N; by default that of the URDF.
-        task: Of the modes in task space: its hand follows that of the desired motion.
+        task: Of the modes in task space: its end effector follows that of the desired motion.
 
     Attributes:
         tracking: The law.

@@ -40,7 +40,7 @@ from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.endpoint import default_hand
+from robot_dynamics.robot.endpoint import default_end_effector
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.simulation.simd.compiled_loop import plant_parameters
@@ -176,7 +176,7 @@ class FaultSweep:
         bandwidth = float(allowed("bandwidth", PARAMETERS["bandwidth"], given))
         frame = values.pop("payload.frame", "") or None
         if frame is None and any(name.startswith("payload.") for name in values):
-            frame = default_hand(robot)
+            frame = default_end_effector(robot)
         self.adds = [x for x, name in SWITCHES.items() if values.get(name, True) is False]
         driven = self.friction, np.zeros(robot.dof), bandwidth
         self.dynamics = Dynamics(robot)
@@ -191,7 +191,7 @@ class FaultSweep:
         law = LAWS.index(mode)
         if law in IN_TASK_SPACE:
             raise ArgumentError(
-                f"mode: {mode} controls the hand; faults are for modes of the joints"
+                f"mode: {mode} controls the end effector; faults are for modes of the joints"
             )
         laws = {law, FEEDFORWARD, COUPLED, GRAVITY_LAW}
         self._step = StepLanes(step, sorted(laws))

@@ -1,4 +1,4 @@
-"""The pose in which a simulated arm starts: one from which its hand can move in every direction."""
+"""Start pose of a simulated arm, from which its end effector can move in every direction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_jacobian, link_poses
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -26,10 +26,10 @@ GOOD = 0.5
 
 
 def start_pose(robot: Robot) -> Array:
-    """Return the middle of each joint's range, or a bent pose if the hand is singular there.
+    """Return the middle of each joint's range, or a bent pose if the arm is singular there.
 
-    Only arms whose hand can move in all six directions are bent. No link crosses the plane z = 0 of
-    the root link, if that is possible.
+    Only arms whose end effector can move in all six directions are bent. No link crosses the plane
+    z = 0 of the root link, if that is possible.
 
     Args:
         robot: The robot.
@@ -37,11 +37,11 @@ def start_pose(robot: Robot) -> Array:
     Returns:
         Joint positions, shape (n,), rad or m.
     """
-    middle, hand = middle_pose(robot), hand_by_rule(robot)
-    if hand is None or robot.dof < 6 or _dexterity(robot, middle, hand) > SINGULAR:
+    middle, end_effector = middle_pose(robot), end_effector_by_rule(robot)
+    if end_effector is None or robot.dof < 6 or _dexterity(robot, middle, end_effector) > SINGULAR:
         return middle
-    poses = np.array(list(_bent(robot, middle, hand)))
-    found = np.array([_dexterity(robot, q, hand) for q in poses])
+    poses = np.array(list(_bent(robot, middle, end_effector)))
+    found = np.array([_dexterity(robot, q, end_effector) for q in poses])
     above = np.array([_is_above(robot, q) for q in poses])
     if above.any():
         found = np.where(above, found, 0.0)
@@ -52,9 +52,9 @@ def start_pose(robot: Robot) -> Array:
     return np.asarray(poses[np.lexsort((-found, bends, ~good))[0]])
 
 
-def _bent(robot: Robot, middle: Array, hand: str) -> list[Array]:
+def _bent(robot: Robot, middle: Array, end_effector: str) -> list[Array]:
     """Return poses in which joints between the first and the last of the arm are bent."""
-    J = frame_jacobian(robot, middle, hand)
+    J = frame_jacobian(robot, middle, end_effector)
     turns = np.array([joint.type.rotates for joint in robot.independent_joints])
     arm = np.flatnonzero(np.abs(J).max(axis=0) > 0.0)[1:-1]
     bent = [i for i in arm if turns[i]][:MOST_BENT]
@@ -67,9 +67,9 @@ def _bent(robot: Robot, middle: Array, hand: str) -> list[Array]:
     return found
 
 
-def _dexterity(robot: Robot, q: Array, hand: str) -> float:
-    """Return the smallest singular value of the Jacobian of the hand relative to the largest."""
-    J = frame_jacobian(robot, q, hand)
+def _dexterity(robot: Robot, q: Array, end_effector: str) -> float:
+    """Return the smallest singular value of the Jacobian of the end effector over the largest."""
+    J = frame_jacobian(robot, q, end_effector)
     J[:3] /= max(float(np.linalg.norm(J[:3], axis=0).max()), 1e-9)
     values = np.linalg.svd(J, compute_uv=False)
     return float(values[-1] / values[0])

@@ -1,6 +1,6 @@
-"""Statics: forces at the hand, efforts of the joints, and the compliance between them."""
+"""Statics: forces at the end effector, efforts of the joints, and the compliance between them."""
 
-from robot_dynamics.statics.hand_statics import (
+from robot_dynamics.statics.end_effector_statics import (
     Balance,
     Ellipsoid,
     EndpointStiffness,

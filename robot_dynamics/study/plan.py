@@ -20,7 +20,7 @@ from robot_dynamics.control.two_masses import ENCODERS, LINK, check_motors
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.endpoint import default_hand, hand_by_rule
+from robot_dynamics.robot.endpoint import default_end_effector, end_effector_by_rule
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.simulation.drive_loop import PERIOD_S
@@ -52,17 +52,17 @@ class RunLimits:
     Args:
         error: Largest position error of any joint, rad or m.
         saturation: Largest share of the periods in which the effort of a joint is cut.
-        hand_position: Largest position error of the hand, m.
-        hand_rotation: Largest rotation error of the hand, rad.
+        end_effector_position: Largest position error of the end effector, m.
+        end_effector_rotation: Largest rotation error of the end effector, rad.
     """
 
     error: float = 0.05
     saturation: float = 1.0
-    hand_position: float = np.inf
-    hand_rotation: float = np.inf
+    end_effector_position: float = np.inf
+    end_effector_rotation: float = np.inf
 
     def __post_init__(self) -> None:
-        for name in ("error", "hand_position", "hand_rotation"):
+        for name in ("error", "end_effector_position", "end_effector_rotation"):
             if not getattr(self, name) > 0.0:
                 raise ArgumentError(
                     f"{name} limit is {getattr(self, name)}; give a positive number"
@@ -97,11 +97,11 @@ class StudyPlan:
             gains themselves.
         integral: Ratio ki / kp for "fitted" and "ideal", 1/s.
         effort_rate: Largest rate of change of the effort of a joint, N m/s or N/s.
-        hand: Link or frame whose error is measured and which modes in task space lead; by default
-            the first tip.
+        end_effector: Link or frame whose error is measured and which modes in task space lead; by
+            default the first tip.
         task: Settings of modes in task space; by default those of the bandwidth.
-        frame: Frame that carries the payload; by default the hand by `hand_by_rule`, or else the
-            first tip.
+        frame: Frame that carries the payload; by default the end effector by
+            `end_effector_by_rule`, or else the first tip.
         known_payload: Load at that frame in the law's model, kg.
         friction: Friction of the joints, such as an identified one; by default that of the URDF.
         rotor_inertia: Of the rotors at the joints, shape (n,), kg m^2 or kg; by default none.
@@ -136,7 +136,7 @@ class StudyPlan:
     gains: str | Gains = "fitted"
     integral: float = 0.0
     effort_rate: float = np.inf
-    hand: str | None = None
+    end_effector: str | None = None
     task: TaskSettings | None = None
     frame: str | None = None
     known_payload: float = 0.0
@@ -186,7 +186,7 @@ class StudyPlan:
             raise ArgumentError("tilt turns the base that base_motion moves; leave one out")
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
-        for frame in (self.frame, self.hand_frame):
+        for frame in (self.frame, self.end_effector_frame):
             if frame is not None:
                 self.robot.frame(frame)  # refuses an unknown name
         if self.steps < 1:
@@ -220,12 +220,14 @@ class StudyPlan:
             raise ArgumentError("elastic joints are not studied with feedback by drives")
 
     @property
-    def hand_frame(self) -> str:
+    def end_effector_frame(self) -> str:
         """Name of the frame whose error is measured."""
-        if self.hand is not None:
-            return self.hand
-        found = hand_by_rule(self.robot)
-        return default_hand(self.robot) if self.in_task_space else found or self.robot.tips[0]
+        if self.end_effector is not None:
+            return self.end_effector
+        found = end_effector_by_rule(self.robot)
+        return (
+            default_end_effector(self.robot) if self.in_task_space else found or self.robot.tips[0]
+        )
 
     @property
     def by_drives(self) -> bool:
@@ -234,7 +236,7 @@ class StudyPlan:
 
     @property
     def in_task_space(self) -> bool:
-        """True if a mode leads the hand."""
+        """True if a mode leads the end effector."""
         return any(mode in TASK_MODES for mode in self.modes)
 
     @property
@@ -242,7 +244,7 @@ class StudyPlan:
         """Name of the frame that carries the payload."""
         if self.frame is not None:
             return self.frame
-        return hand_by_rule(self.robot) or self.robot.tips[0]
+        return end_effector_by_rule(self.robot) or self.robot.tips[0]
 
     @property
     def joint_friction(self) -> Friction:

@@ -153,7 +153,8 @@ def _tilt(setting: Setting, values: Array) -> None:
 def _gain(setting: Setting, values: Array) -> None:
     """Change the bandwidth: kd scales with it, kp with its square, ki with its cube.
 
-    The stiffness of the hand is a square of its root, and scales with that of the bandwidth.
+    The stiffness of the end effector is a square of its root, and scales with that of the
+    bandwidth.
     """
     count, factor = len(values), 1.0 + values
     setting.rows("law_kp", count)[:] *= factor**2

@@ -132,7 +132,8 @@ class Runner:
     def errors_at(self, points: Array) -> Array:
         """Return the largest error of runs with other values than the plan's, shape (N,).
 
-        It is that of the joints, or the position error of the hand, m, where a mode leads it.
+        It is that of the joints, or the position error of the end effector, m, where a mode leads
+        it.
 
         Args:
             points: Values along the plan's dimensions, shape (N, dimensions).
@@ -144,7 +145,9 @@ class Runner:
             at += size
         result = self._run(values, np.arange(len(points)), threads=processors())
         leads = self.loop.structure.in_task_space
-        return result.statistics["hand_peak_position" if leads else "peak_error"].max(axis=1)
+        return result.statistics["end_effector_peak_position" if leads else "peak_error"].max(
+            axis=1
+        )
 
     def _run(self, values: Mapping[str, Array], runs: Array, **how: Any) -> BatchResult:
         plan = self.plan
@@ -169,7 +172,7 @@ def _with_motors(robot: Robot, dynamics: Dynamics, starts: Array) -> Array:
 
 
 MOST_RUNS = 0.95
-"""Share of the runs whose delays the gains of the hand fit."""
+"""Share of the runs whose delays the gains of the end effector fit."""
 
 
 def model_of(plan: StudyPlan) -> Model:
@@ -216,7 +219,7 @@ def model_of(plan: StudyPlan) -> Model:
 
 
 def _oldest(plan: StudyPlan) -> float:
-    """Return how old states may be beyond the period, for which gains of the hand are fitted, s."""
+    """Return the age of states beyond the period that gains in task space are fitted to, s."""
     delays = (plan.vary.get(name) for name in ("delay", "command_delay"))
     return sum(float(one.at(np.array(MOST_RUNS))) for one in delays if one is not None)
 
@@ -241,7 +244,7 @@ def _cached(key: object, make: Callable[[], Any]) -> Any:
 
 def _controller(plan: StudyPlan, mode: str, model: Model) -> Controller:
     """Return the controller whose law the runs of a mode have."""
-    task = Task(model, plan.hand_frame, plan.task) if mode in TASK_MODES else None
+    task = Task(model, plan.end_effector_frame, plan.task) if mode in TASK_MODES else None
     rate = np.full(plan.robot.dof, plan.effort_rate)
     settings = Settings(mode, plan.feedback, effort_rate=rate, fade=0.0)
     return Controller(model, settings, task)
@@ -261,7 +264,7 @@ def _loop(plan: StudyPlan, mode: str, controller: Controller) -> CompiledLoop:
         sent="command_delay" in varies,
         every="rate" in varies or _periods(plan) != 1.0,
         shared=len(plan.motions) == 1,
-        hand=plan.hand_frame,
+        end_effector=plan.end_effector_frame,
         base=None if plan.base_motion is None else plan.known_base,
         drives=plan.by_drives,
     )

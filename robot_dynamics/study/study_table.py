@@ -24,17 +24,17 @@ RESTLESS = 0.1
 QUIET = 1e-6
 """Speed below which growth is round-off, rad/s."""
 
-CRITERIA = ("error", "saturation", "stability", "stops", "hand")
+CRITERIA = ("error", "saturation", "stability", "stops", "end_effector")
 """Criteria of a run; each has a column `ok[...]`."""
 
 
-HAND_PARTS = {"position": "m", "rotation": "rad"}
-"""Parts of the error of the hand, with their units."""
+END_EFFECTOR_PARTS = {"position": "m", "rotation": "rad"}
+"""Parts of the error of the end effector, with their units."""
 
 
 def result_of(mode: str) -> str:
-    """Return the column of the largest error of what a mode controls: the joints or the hand."""
-    return "hand_peak_position" if mode in TASK_MODES else "error"
+    """Return the column of the largest error of what a mode controls: joints or end effector."""
+    return "end_effector_peak_position" if mode in TASK_MODES else "error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class StudyTable:
     def worst(self, count: int = 5) -> Array:
         """Return row numbers of the worst runs: failed runs first, then by `result_of` its mode."""
         leads = np.isin(self["mode"], list(TASK_MODES))
-        error = np.where(leads, self["hand_peak_position"], self["error"])
+        error = np.where(leads, self["end_effector_peak_position"], self["error"])
         order = np.lexsort((-error, -self["failed"].astype(int)))
         return np.asarray(order[:count])
 
@@ -103,7 +103,7 @@ def table_of(plan: StudyPlan, chunks: Mapping[Chunk, Columns]) -> StudyTable:
         for column, one in zip(QUANTITIES[name].columns(name, plan.robot), values.T, strict=True):
             columns[column], units[column] = one[runs], QUANTITIES[name].unit
     _add_joints(plan, found, columns, units)
-    _add_hand(found, columns, units)
+    _add_end_effector(found, columns, units)
     _judge(plan, found, columns, units)
     return StudyTable(columns, units, plan)
 
@@ -130,13 +130,15 @@ def _add_joints(
             )
 
 
-def _add_hand(found: Columns, columns: dict[str, Array], units: dict[str, str]) -> None:
-    """Add the columns of the hand: largest and root mean square errors."""
+def _add_end_effector(found: Columns, columns: dict[str, Array], units: dict[str, str]) -> None:
+    """Add the columns of the end effector: largest and root mean square errors."""
     counted = np.maximum(found["counted"], 1.0)[:, 0]
-    for part, unit in HAND_PARTS.items():
-        columns[f"hand_peak_{part}"] = found[f"hand_peak_{part}"][:, 0]
-        columns[f"hand_rms_{part}"] = np.sqrt(found[f"hand_square_{part}"][:, 0] / counted)
-        units |= {f"hand_peak_{part}": unit, f"hand_rms_{part}": unit}
+    for part, unit in END_EFFECTOR_PARTS.items():
+        columns[f"end_effector_peak_{part}"] = found[f"end_effector_peak_{part}"][:, 0]
+        columns[f"end_effector_rms_{part}"] = np.sqrt(
+            found[f"end_effector_square_{part}"][:, 0] / counted
+        )
+        units |= {f"end_effector_peak_{part}": unit, f"end_effector_rms_{part}": unit}
 
 
 def _judge(
@@ -154,14 +156,17 @@ def _judge(
     columns["lived"] = found["lived"][:, 0] * plan.plant_step
     units |= {"error": "rad or m", "saturation": "1", "speed_at_rest": "rad/s", "lived": "s"}
     held = {
-        # The joints of an arm whose hand is led may take another way
+        # The joints of an arm whose end effector is led may take another way
         "error": (columns["error"] <= plan.limits.error)
         | np.isin(columns["mode"], list(TASK_MODES)),
         "saturation": columns["saturation"] <= plan.limits.saturation,
         "stability": alive & ~grows & (late <= RESTLESS**2),
         "stops": ~(found["stopped"] > 0.0).any(axis=1),
-        "hand": np.all(
-            [columns[f"hand_peak_{x}"] <= getattr(plan.limits, f"hand_{x}") for x in HAND_PARTS],
+        "end_effector": np.all(
+            [
+                columns[f"end_effector_peak_{x}"] <= getattr(plan.limits, f"end_effector_{x}")
+                for x in END_EFFECTOR_PARTS
+            ],
             axis=0,
         ),
     }

@@ -1,9 +1,9 @@
-"""Joint motion along a path of hand poses, on one branch of inverse kinematics.
+"""Joint motion along a path of end effector poses, on one branch of inverse kinematics.
 
-[AsadaSlotine1986], section 2.3.3: points of a hand's trajectory are converted to joint positions
-one by one. The branch starts with the nearest solution and continues with the solution nearest to
-the previous one. Where a joint is free, at a singular pose, it continues with the least motion.
-Singular poses and exceeded limits on the path are reported with their time.
+[AsadaSlotine1986], section 2.3.3: points of an end effector's trajectory are converted to joint
+positions one by one. The branch starts with the nearest solution and continues with the solution
+nearest to the previous one. Where a joint is free, at a singular pose, it continues with the least
+motion. Singular poses and exceeded limits on the path are reported with their time.
 """
 
 from __future__ import annotations

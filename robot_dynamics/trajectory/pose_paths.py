@@ -1,4 +1,4 @@
-"""Paths of hand poses over time: lines, circles, splines through poses, and files of poses."""
+"""Paths of poses over time: lines, circles, splines through poses, and files of poses."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def circle(
         centre: A point of the axis, shape (3,), m.
         axis: Direction of the axis, shape (3,), of any length; the rotation is right-handed.
         duration: Duration, s; a third of it each for start, constant speed and stop.
-        turning: Rotate the hand with the circle, as in the paper; else keep its orientation.
+        turning: Rotate the end effector with the circle, as in the paper; else keep its
+            orientation.
         rate: Poses per second.
 
     Raises:

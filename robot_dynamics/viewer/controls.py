@@ -95,7 +95,7 @@ class LiveControls:
         name: Name of the robot on the page.
         robot: That robot.
         motions: Names of the selectable motions.
-        hands: Names of the selectable hands in task space.
+        end_effectors: Names of the selectable end effectors in task space.
         pose: Initial positions of the sliders, shape (n,), rad or m.
     """
 
@@ -106,7 +106,7 @@ class LiveControls:
         name: str,
         robot: Robot,
         motions: Sequence[str],
-        hands: Sequence[str],
+        end_effectors: Sequence[str],
         pose: Array,
     ) -> None:
         gui = server.gui
@@ -119,8 +119,11 @@ class LiveControls:
             self.reset = gui.add_button("reset", hint="rest in the middle of the ranges")
         with gui.add_folder("Control"):
             self.mode = gui.add_dropdown("mode", tuple(ALL_MODES), initial_value="feedforward")
-            self.hand = gui.add_dropdown(
-                "hand", tuple(hands), visible=False, hint="drag its handle in the scene"
+            self.end_effector = gui.add_dropdown(
+                "end effector",
+                tuple(end_effectors),
+                visible=False,
+                hint="drag its handle in the scene",
             )
             self.feedforward = gui.add_checkbox(
                 "feedforward", True, hint="of the mode feedforward; without it is PD alone"
@@ -148,7 +151,7 @@ class LiveControls:
         """Return the present values of the controls."""
         in_task_space = self.mode.value in TASK_MODES
         self.motion.visible = self.feedforward.visible = not in_task_space
-        self.hand.visible = in_task_space
+        self.end_effector.visible = in_task_space
         self.sliders.visible = self.motion.value == BY_HAND and not in_task_space
         return ArmSettings(
             self.motion.value,
@@ -159,7 +162,7 @@ class LiveControls:
             self.mass_error.value / 100.0,
             self.push.value,
             self.sliders.positions,
-            self.hand.value,
+            self.end_effector.value,
         )
 
     def take_reset(self) -> bool:
@@ -192,7 +195,7 @@ class StackControls:
         name: Name of the robot on the page.
 
     Attributes:
-        leads_hand: Whether the controller is known to be in a mode of the hand.
+        leads_end_effector: Whether the controller is known to be in a mode of the end effector.
     """
 
     def __init__(
@@ -246,7 +249,7 @@ class StackControls:
         self._pressed: list[str] = []
         send.on_click(lambda _: self._pressed.append("send"))
         reset.on_click(lambda _: self._pressed.append("reset"))
-        self._fed, self.leads_hand = True, False
+        self._fed, self.leads_end_effector = True, False
         self._requests: dict[str, Any] = {
             "motion": self.motion,
             "mode": self.mode,
@@ -267,7 +270,7 @@ class StackControls:
             self.mode.value = "feedforward" if self.feedforward.value else "pd"
         self._fed = self.mode.value in (UNCHANGED, "feedforward")
         self.feedforward.value = self._fed
-        self.feedforward.visible = not (self.leads_hand or self.mode.value in TASK_MODES)
+        self.feedforward.visible = not (self.leads_end_effector or self.mode.value in TASK_MODES)
 
     @property
     def chosen_motion(self) -> str:

@@ -259,10 +259,10 @@ def valid_drag(handle: Any, message: Mapping[str, object]) -> dict[str, object]:
     pose = {name: _numbers(message.get(name), length) for name, length in DRAG.items()}
     turn, place = pose["wxyz"], pose["position"]
     if turn is None or abs(math.hypot(*turn) - 1.0) > UNIT_LENGTH:
-        problem = f"the hand cannot be turned to {shown(message.get('wxyz'))}"
+        problem = f"the end effector cannot be turned to {shown(message.get('wxyz'))}"
         raise _RefusedError(problem, ends=False)
     if place is None or max(map(abs, place)) > FARTHEST_M:
-        problem = f"the hand cannot be moved to {shown(message.get('position'))}"
+        problem = f"the end effector cannot be moved to {shown(message.get('position'))}"
         raise _RefusedError(problem, ends=False)
     return {**pose}
 

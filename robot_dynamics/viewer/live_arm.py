@@ -66,8 +66,8 @@ class ArmSettings:
         payload_known: Whether the controller knows the payload.
         mass_error: Relative error in the mass of every link.
         push: Force on the tool, shape (3,), N, axes of the root link.
-        hand: Positions by hand, shape (n,), rad or m.
-        frame: Hand in task space, one of `LiveArm.hands`; empty for the first.
+        positions: Positions by hand, shape (n,), rad or m.
+        frame: End effector in task space, one of `LiveArm.end_effectors`; empty for the first.
     """
 
     motion: str = EXCITATION
@@ -77,7 +77,7 @@ class ArmSettings:
     payload_known: bool = True
     mass_error: float = 0.0
     push: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    hand: Array | None = None
+    positions: Array | None = None
     frame: str = ""
 
 
@@ -95,7 +95,7 @@ class LiveArm:
     Attributes:
         frame: Link or frame that carries the payload and is pushed.
         motions: Valid values of `ArmSettings.motion`.
-        hands: Frames that can be the hand in task space.
+        end_effectors: Frames that can be the end effector in task space.
         motion: The current motion; empty before the first.
         time: Time since creation, s.
         observe: Called in every `OBSERVED_EVERY`-th cycle with the snapshot, desired velocities and
@@ -131,7 +131,7 @@ class LiveArm:
             self._motions = {FROM_FILE: waypoints, **self._motions}
         self.motions = (*self._motions, STILL, BY_HAND)
         self.motion = ""
-        self.hands = tuple(dict.fromkeys((*robot.tips, self.frame)))
+        self.end_effectors = tuple(dict.fromkeys((*robot.tips, self.frame)))
         self._task: Task | None = None
         self._controller: Controller | None = None  # of a mode in task space
         self._laws: dict[str, Tracking] = {}
@@ -178,21 +178,21 @@ class LiveArm:
             self._task.forget()
 
     def prepared(self, settings: ArmSettings) -> bool:
-        """Return whether the law of some settings is compiled, which takes seconds for a hand."""
+        """Return whether the law of some settings is compiled; in task space that takes seconds."""
         return settings.mode not in TASK_MODES or self._law_of(settings) in self._compiled
 
     def _law_of(self, settings: ArmSettings) -> tuple[str, str]:
-        """Return mode and hand."""
-        return settings.mode, settings.frame or self.hands[0]
+        """Return mode and end effector."""
+        return settings.mode, settings.frame or self.end_effectors[0]
 
     def aim(self, pose: Pose) -> None:
-        """Lead the hand to a pose in the root link, at limited speed; joint modes ignore it."""
+        """Lead the end effector to a pose in the root link; joint modes ignore it."""
         if self._led is not None:
             self._led.aim(pose, self.time)
 
     @property
     def target(self) -> Pose | None:
-        """Pose in the root link to which the hand is led, or at which it is held; None without."""
+        """Target of the end effector in the root link, or the pose at which it is held, or None."""
         if self._led is None:
             return None
         given = self._led.given
@@ -255,18 +255,18 @@ class LiveArm:
             self._law = self._laws[law]
         if settings.motion != self.motion:
             self._begin(settings.motion)
-        if settings.motion == BY_HAND and settings.hand is not None:
-            self._plant.reset(settings.hand, time=self.time)
+        if settings.motion == BY_HAND and settings.positions is not None:
+            self._plant.reset(settings.positions, time=self.time)
 
     def _prepare(self, settings: ArmSettings) -> None:
-        """Have a controller of the chosen hand, held where it is if mode or hand has changed."""
-        before, (mode, hand) = self._task, self._law_of(settings)
-        if before is None or before.hand != hand:
-            self._task = Task(self._model, hand)
+        """Prepare a controller of the chosen end effector, held if mode or frame has changed."""
+        before, (mode, end_effector) = self._task, self._law_of(settings)
+        if before is None or before.end_effector != end_effector:
+            self._task = Task(self._model, end_effector)
         elif self._settings.mode == mode:
             return
-        prepare(replace(self._model, frame=self.frame), mode, hand)
-        self._compiled.add((mode, hand))
+        prepare(replace(self._model, frame=self.frame), mode, end_effector)
+        self._compiled.add((mode, end_effector))
         self._controller = Controller(self._model, Settings(mode, settling_time=0.0), self._task)
         self._update(self._controller)  # begins at the present pose
 

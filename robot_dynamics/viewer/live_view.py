@@ -11,15 +11,15 @@ from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.simulation.base_motions import Poses, Sine
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
-from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page
+from robot_dynamics.viewer.target_gizmo import TargetGizmo
 
 if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.viewer.simulated_runs import SimulatedRecording
 
 
-COMPILING = "the equations of the hand are being compiled"
+COMPILING = "the equations of the end effector are being compiled"
 
 
 class LiveView:
@@ -58,9 +58,9 @@ class LiveView:
         pose = arm.snapshot().q
         server = self.page.server
         self.controls = LiveControls(
-            server, self._robots, name, robot, arm.motions, arm.hands, pose
+            server, self._robots, name, robot, arm.motions, arm.end_effectors, pose
         )
-        self.gizmo = HandGizmo(server, self.page.size)
+        self.gizmo = TargetGizmo(server, self.page.size)
         self._record()
 
     def _record(self) -> None:

@@ -164,7 +164,14 @@ class Marks:
         points = tuple(_point(poses[name].translation) for name in ends)
         width = (0.01 * self._size, 0.0, 0.0)
         yield Mark(
-            "reference", 0, Kind.LINE_LIST, width, GHOST, 0.4, points=points, shown=now.hand is None
+            "reference",
+            0,
+            Kind.LINE_LIST,
+            width,
+            GHOST,
+            0.4,
+            points=points,
+            shown=now.end_effector is None,
         )
 
     def _arrows(self, now: Snapshot) -> Iterator[Mark]:
@@ -184,16 +191,16 @@ class Marks:
             yield self._label("wrench", 2 + k, end, f"{name} {size:.3g} {unit}" if size else "")
 
     def _target(self, now: Snapshot) -> Iterator[Mark]:
-        """Yield the axes of the target of the hand, and the way to it with its length."""
-        hand, target = now.hand or Pose.identity(), now.target or Pose.identity()
-        shown, p = now.hand is not None and now.target is not None, target.translation
+        """Yield the axes of the target of the end effector, and the way to it with its length."""
+        end_effector, target = now.end_effector or Pose.identity(), now.target or Pose.identity()
+        shown, p = now.end_effector is not None and now.target is not None, target.translation
         ends = p + 0.08 * self._size * target.rotation.T
         axes = tuple(_point(at) for end in ends for at in (p, end))
-        way = _point(hand.translation), _point(p)
+        way = _point(end_effector.translation), _point(p)
         for k, (points, colour) in enumerate(((axes, GHOST), (way, HOT))):
             width = (0.005 * self._size, 0.0, 0.0)
             yield Mark("target", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
-        off = way_between(hand, target)
+        off = way_between(end_effector, target)
         length, angle = (float(np.linalg.norm(part)) for part in (off[:3], off[3:]))
         text = f"target: {1e3 * length:.3g} mm, {np.degrees(angle):.3g} deg" if shown else ""
         yield self._label("target", 2, p, text)

@@ -11,7 +11,7 @@ import viser
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot, merge_fixed
-from robot_dynamics.statics.hand_statics import velocity_ellipsoid
+from robot_dynamics.statics.end_effector_statics import velocity_ellipsoid
 from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
 from robot_dynamics.viewer.link_shapes import LinkShapes, Shape
 from robot_dynamics.viewer.live_arm import LOAD_DENSITY

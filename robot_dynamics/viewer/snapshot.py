@@ -28,7 +28,8 @@ class Snapshot:
         push: Force on the tool from outside, shape (3,), N, axes of the root link, or None.
         wrench: Force (N) over moment (N m) that the tool is to exert, about its origin and in its
             axes, shape (6,), or None.
-        hand: Pose of the hand in the root link, where a law in task space controls it, or None.
+        end_effector: Pose of the end effector in the root link, where a law in task space controls
+            it, or None.
         target: Pose that it is to reach, or None.
         base: Motion of the root link, or None if it stands.
         base_position: Its position in the world, shape (3,), m, or None.
@@ -43,7 +44,7 @@ class Snapshot:
     payload: Inertia | None = None
     push: Array | None = None
     wrench: Array | None = None
-    hand: Pose | None = None
+    end_effector: Pose | None = None
     target: Pose | None = None
     base: BaseMotion | None = None
     base_position: Array | None = None

@@ -161,11 +161,11 @@ Vector6 target_of(const Frames & frames, const geometry_msgs::msg::WrenchStamped
 Vector6 felt_of(
   const Model & model, const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg)
 {
-  const std::string name = msg.header.frame_id.empty() ? model.hand : msg.header.frame_id;
-  if (!model.frame_list[frames.row(name)].fixed_to_hand) {
-    throw Refusal("frame " + quoted(name) + " moves against " + quoted(model.hand));
+  const std::string name = msg.header.frame_id.empty() ? model.end_effector : msg.header.frame_id;
+  if (!model.frame_list[frames.row(name)].fixed_to_end_effector) {
+    throw Refusal("frame " + quoted(name) + " moves against " + quoted(model.end_effector));
   }
-  const Eigen::Isometry3d place = frames.pose(model.hand).inverse() * frames.pose(name);
+  const Eigen::Isometry3d place = frames.pose(model.end_effector).inverse() * frames.pose(name);
   const Vector6 wrench = turned(place, "force", msg.wrench.force, "torque", msg.wrench.torque);
   Vector6 exerted = -wrench;
   exerted.tail<3>() -= place.translation().cross(wrench.head<3>());

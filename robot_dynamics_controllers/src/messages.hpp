@@ -55,7 +55,7 @@ private:
 /// Throws Refusal.
 std::vector<double> reference_of(const Model & model, const sensor_msgs::msg::JointState & msg);
 
-/// Return a target pose of the hand in the root link. Throws Refusal.
+/// Return a target pose of the end effector in the root link. Throws Refusal.
 Eigen::Isometry3d target_of(const Frames & frames, const geometry_msgs::msg::PoseStamped & msg);
 
 /// Return a target twist in axes of the root link, linear before angular. Throws Refusal.
@@ -64,8 +64,8 @@ Vector6 target_of(const Frames & frames, const geometry_msgs::msg::TwistStamped 
 /// Return a target wrench in axes of the root link, force before moment. Throws Refusal.
 Vector6 target_of(const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg);
 
-/// Return the wrench that the hand exerts about its origin in its axes, by a measurement of what
-/// the surroundings exert in a frame fixed to it. Throws Refusal.
+/// Return the wrench that the end effector exerts about its origin in its axes, by a measurement of
+/// what the surroundings exert in a frame fixed to it. Throws Refusal.
 Vector6 felt_of(
   const Model & model, const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg);
 

@@ -301,7 +301,7 @@ void ModelController::open_topics()
   listen(InertiaStamped(), "payload", 10, [this](const auto & msg) { on_payload(msg); });
   listen(Vector3Stamped(), "gravity", latest, [this](const auto & msg) { on_gravity(msg); });
   listen(PoseStamped(), POSE, latest, [this](const auto & msg) {
-    on_hand(POSE, [&](const Frames & frames) {
+    on_target(POSE, [&](const Frames & frames) {
       const Eigen::Isometry3d pose = target_of(frames, msg);
       const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rotation = pose.linear();
       const Eigen::Vector3d position = pose.translation();
@@ -313,13 +313,13 @@ void ModelController::open_topics()
     });
   });
   listen(TwistStamped(), TWIST, latest, [this](const auto & msg) {
-    on_hand(TWIST, [&](const Frames & frames) {
+    on_target(TWIST, [&](const Frames & frames) {
       const double lasts = get_node()->get_parameter("task.twist_timeout").as_double();
       twist_in_.put({{"twist_given", target_of(frames, msg).data()}, {"twist_lasts", &lasts}});
     });
   });
   listen(WrenchStamped(), WRENCH, latest, [this](const auto & msg) {
-    on_hand(WRENCH, [&](const Frames & frames) {
+    on_target(WRENCH, [&](const Frames & frames) {
       const double lasts = get_node()->get_parameter("task.wrench_timeout").as_double();
       const Vector6 wrench = target_of(frames, msg);
       check_wrench(wrench);
@@ -327,7 +327,7 @@ void ModelController::open_topics()
     });
   });
   listen(WrenchStamped(), FELT_TOPIC, latest, [this](const auto & msg) {
-    on_hand(FELT_TOPIC, [&](const Frames & frames) {
+    on_target(FELT_TOPIC, [&](const Frames & frames) {
       felt_in_.put({{"felt", felt_of(model(), frames, msg).data()}});
     });
   });
@@ -694,7 +694,7 @@ void ModelController::on_resume(std_srvs::srv::Trigger::Response & response)
     response.success ? "holding the position; a new trajectory moves the arm" : "not stopped";
 }
 
-void ModelController::on_hand(const char * topic, const std::function<void(const Frames &)> & put)
+void ModelController::on_target(const char * topic, const std::function<void(const Frames &)> & put)
 {
   const bool felt = topic == FELT_TOPIC;
   std::string line = felt ? "" : why_ignored(topic);
@@ -767,7 +767,7 @@ std::string ModelController::why_ignored(const char * topic)
 bool ModelController::has_one_publisher(const char * topic)
 {
   const auto node = get_node();
-  const bool of_hand = topic != REFERENCE;
+  const bool in_task = topic != REFERENCE;
   const auto found =
     node->get_publishers_info_by_topic(std::string(node->get_fully_qualified_name()) + "/" + topic);
   if (found.size() < 2) {
@@ -776,13 +776,13 @@ bool ModelController::has_one_publisher(const char * topic)
     }
     return true;
   }
-  drops_target_ = drops_target_ || of_hand;
+  drops_target_ = drops_target_ || in_task;
   if (contested_.count(topic) == 0) {
     std::vector<std::string> names;
     std::transform(found.begin(), found.end(), std::back_inserter(names), name_of);
     std::sort(names.begin(), names.end());
     contested_[topic] = std::string(topic) + " is published by " + joined(names, " and ") +
-                        (of_hand ? ": the hand follows none of them until one is left"
+                        (in_task ? ": the end effector follows none of them until one is left"
                                  : ": the arm follows the latest message; stop all but one");
     (void)reasons_.is_due(contested_[topic], std::chrono::steady_clock::now());
     RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
@@ -800,7 +800,7 @@ void ModelController::report()
     now = latest();
   }
   log(logged_, now);
-  log_hand(logged_, now);
+  log_task(logged_, now);
   if (now.active() && now.sees() && now.number("cycle_at") != logged_.number("cycle_at")) {
     control_msgs::msg::JointTrajectoryControllerState state;
     fill(state, now);
@@ -808,7 +808,7 @@ void ModelController::report()
     std_msgs::msg::Float64MultiArray efforts;
     fill(efforts, now);
     topics_.efforts->publish(efforts);
-    publish_hand(now);
+    publish_task(now);
   }
   logged_ = now;
   const auto time = std::chrono::steady_clock::now();
@@ -873,14 +873,14 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   }
 }
 
-void ModelController::log_hand(const Snapshot & before, const Snapshot & now)
+void ModelController::log_task(const Snapshot & before, const Snapshot & now)
 {
   if (!now.active() || !now.in_task() || now.number("target_held") < 0.5) {
     return;
   }
   const auto logger = get_node()->get_logger();
   if (before.in_task() && now.number("dropped") > before.number("dropped")) {
-    RCLCPP_WARN(logger, "%s has ended: the hand comes to rest", TWIST);
+    RCLCPP_WARN(logger, "%s has ended: the end effector comes to rest", TWIST);
   }
   const Layout & settings = model().settings;
   const double timeout = present_.settings[offset_of(settings, "task_timeout")];
@@ -889,20 +889,21 @@ void ModelController::log_hand(const Snapshot & before, const Snapshot & now)
   if (presses && feels != feels_ && feels) {
     RCLCPP_INFO(logger, "%s comes: the force is controlled by it", FELT_TOPIC);
   } else if (presses && feels != feels_) {
-    RCLCPP_WARN(logger, "no %s for %g s: the hand presses without feedback", FELT_TOPIC, timeout);
+    RCLCPP_WARN(
+      logger, "no %s for %g s: the end effector presses without feedback", FELT_TOPIC, timeout);
   }
   feels_ = feels;
   const double distance = now.number("out_of_reach");
   if (distance > 0.0 && !(before.number("out_of_reach") > 0.0)) {
     RCLCPP_WARN(
       logger,
-      "the hand stays %.3g m from its target, which is out of reach: the arm is stretched towards "
-      "it",
+      "the end effector stays %.3g m from its target, which is out of reach: the arm is stretched "
+      "towards it",
       distance);
   }
 }
 
-void ModelController::publish_hand(const Snapshot & now)
+void ModelController::publish_task(const Snapshot & now)
 {
   std_msgs::msg::Header header;
   header.stamp = stamp_of(now);
@@ -920,7 +921,7 @@ void ModelController::publish_hand(const Snapshot & now)
   if (topics_.pose->get_subscription_count() > 0) {
     geometry_msgs::msg::PoseStamped msg;
     msg.header = header;
-    fill(msg.pose, Frames(model(), now.field("q")).pose(model().hand));
+    fill(msg.pose, Frames(model(), now.field("q")).pose(model().end_effector));
     topics_.pose->publish(msg);
   }
   if (now.number("target_held") > 0.5 && topics_.error->get_subscription_count() > 0) {

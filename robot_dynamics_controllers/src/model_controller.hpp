@@ -96,7 +96,7 @@ private:
   void on_payload(const geometry_msgs::msg::InertiaStamped & msg);
   void on_gravity(const geometry_msgs::msg::Vector3Stamped & msg);
   void on_resume(std_srvs::srv::Trigger::Response & response);
-  void on_hand(const char * topic, const std::function<void(const Frames &)> & put);
+  void on_target(const char * topic, const std::function<void(const Frames &)> & put);
   void check_load(const std::vector<double> & load, const std::string & subject);
   void check_wrench(const Vector6 & wrench);
   bool has_one_publisher(const char * topic);
@@ -105,8 +105,8 @@ private:
   void log_notice(const std::string & before);
   void report();
   void log(const Snapshot & before, const Snapshot & now);
-  void log_hand(const Snapshot & before, const Snapshot & now);
-  void publish_hand(const Snapshot & now);
+  void log_task(const Snapshot & before, const Snapshot & now);
+  void publish_task(const Snapshot & now);
   void publish_diagnostics(const Snapshot & now);
 
   double * arrived(Arrived field) { return arrived_.data() + arrived_at_[field]; }

@@ -185,14 +185,14 @@ void add_fault(Status & msg, unsigned char level, const std::string & words)
   msg.level = std::max(msg.level, level);
 }
 
-void add_hand(Status & msg, const Snapshot & snapshot, const Facts & facts)
+void add_task(Status & msg, const Snapshot & snapshot, const Facts & facts)
 {
   const auto six = [&snapshot](const char * name, std::size_t from = 0) {
     const double * values = snapshot.field(name) + from;
     return list(std::vector<double>(values, values + 6));
   };
   const double given = snapshot.number("given");
-  add(msg, "hand", snapshot.model().hand);
+  add(msg, "end effector", snapshot.model().end_effector);
   add(msg, "target", TARGETS[snapshot.index("given")]);
   if (given > 0.5) {
     const double came = snapshot.number(given < 1.5 ? "pose_taken" : "twist_taken");
@@ -270,7 +270,7 @@ Status diagnostics(const Snapshot & snapshot, const Facts & facts)
   if (snapshot.active()) {
     add(msg, "status", words_for_status(snapshot));
     if (snapshot.in_task() && snapshot.number("target_held") > 0.5) {
-      add_hand(msg, snapshot, facts);
+      add_task(msg, snapshot, facts);
     }
     add(msg, "external effort (N m or N)", list(snapshot.joints("external")));
     add(

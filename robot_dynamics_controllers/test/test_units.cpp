@@ -65,7 +65,7 @@ Model model()
   found.joint_count = 1;
   found.joints = &JOINT;
   found.root = "base";
-  found.hand = "arm";
+  found.end_effector = "arm";
   found.link_count = 1;
   found.links = &LINK;
   found.tree_joint_count = 1;
@@ -202,7 +202,7 @@ TEST(Messages, turns_targets_into_the_root_link)
     "no frame 'leg' in robot 'r' (frames: base, arm)");
 }
 
-TEST(Messages, takes_a_measured_wrench_in_a_frame_of_the_hand_alone)
+TEST(Messages, takes_a_measured_wrench_in_a_frame_of_the_end_effector_alone)
 {
   const Model robot = model();
   const double q = 0.3;

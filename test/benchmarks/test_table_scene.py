@@ -16,7 +16,7 @@ DAMPING = 10.0  # 1/s, of the whole arm
 
 
 def moved(scene, wrench, steps):
-    """Push with a wrench of the hand, keep its orientation, and damp; return the states."""
+    """Push with a wrench of the end effector, keep its orientation, and damp; return the states."""
     arm, state, states = Dynamics(scene.robot), scene.state, []
     upright = frame_pose(scene.robot, scene.home, TIP).rotation
     for _ in range(steps):
@@ -42,7 +42,7 @@ def test_gravity_torques_hold_the_arm_at_rest_above_the_table(name):
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5"])
-def test_the_hand_presses_with_the_force_of_its_efforts_and_slides_against_friction(name):
+def test_the_end_effector_presses_with_the_force_of_its_efforts_and_slides_against_friction(name):
     scene = TableScene(name, friction=0.3)
     down = np.array([0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
     arm, state = Dynamics(scene.robot), moved(scene, down, 1000)[-1]
@@ -54,8 +54,8 @@ def test_the_hand_presses_with_the_force_of_its_efforts_and_slides_against_frict
     depth = scene.table[2] + RADIUS - frame_pose(scene.robot, state.q, TIP).translation[2]
     assert 0.0 < depth < 2e-5
     forces = np.array([x.wrench[:3] for x in moved(scene, down + SIDEWAYS, 300)])
-    hand = arm.jacobian(scene.state.q, TIP) @ scene.state.qd
-    assert hand[1] > 0.05  # m/s: the hand slides, and stays on the table
+    end_effector = arm.jacobian(scene.state.q, TIP) @ scene.state.qd
+    assert end_effector[1] > 0.05  # m/s: the end effector slides, and stays on the table
     assert (forces[:, 2] < -8.0).all()
     sliding = forces[100:]
     # Coulomb's law, to the accuracy of the solver

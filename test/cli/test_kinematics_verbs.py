@@ -72,16 +72,16 @@ def test_ik_takes_what_pose_prints_and_finds_the_positions(capsys):
 
 def test_ik_takes_a_matrix_an_inner_joint_and_lists_whole_turns(capsys):
     matrix = "1,0,0,0,-1,0,0,0,-1"
-    hand = ("--frame", "panda_hand", "--position", "0.4,0.1,0.5", "--rotation", matrix)
+    end_effector = ("--frame", "panda_hand", "--position", "0.4,0.1,0.5", "--rotation", matrix)
     status, out, _ = run(
-        capsys, "ik", "panda", *hand, "--given", "panda_joint4", "--redundant", "-2"
+        capsys, "ik", "panda", *end_effector, "--given", "panda_joint4", "--redundant", "-2"
     )
     assert status == 0
     assert all("-2.000000" in line for line in out.splitlines() if line.strip().startswith("shou"))
     status, out, _ = run(capsys, *IK, "0.4,0.2,0.3", "--rotation", matrix, "--turns")
     assert status == 0
     assert len(re.findall(r"^ *shoulder", out, re.MULTILINE)) == 8 * 2**5  # two turns but the elbow
-    status, out, _ = run(capsys, "ik", "panda", *hand, "--solver", "numeric")
+    status, out, _ = run(capsys, "ik", "panda", *end_effector, "--solver", "numeric")
     assert status == 0
     assert out.startswith("structure: numeric")
     assert out.endswith("this is one solution, found by a search: more may exist\n")
@@ -114,10 +114,10 @@ def test_a_urdf_without_inertias_has_kinematics(capsys, tmp_path):
     assert "joint 'shoulder': moves no inertia about its axis" in err
 
 
-WHICH_HAND = (
+WHICH_END_EFFECTOR = (
     "robot 'baxter' has 23 tips (dummyhead1, display, head_camera_link, right_arm_itb, "
     "right_hand_camera_link, right_hand_camera_axis_link, ...), and no rule says which one is the "
-    "hand; name its frame by --frame"
+    "end effector; name its frame by --frame"
 )
 
 
@@ -130,7 +130,7 @@ WHICH_HAND = (
         ("equations", "panda", "--kernel", "pose"),
     ],
 )
-def test_the_frame_of_every_verb_is_the_hand_and_is_named(words, capsys):
+def test_the_frame_of_every_verb_is_the_end_effector_and_is_named(words, capsys):
     status, _, err = run(capsys, *words)
     assert status == 0
     assert "frame: panda_hand_tcp (--frame names another)" in err.splitlines()
@@ -140,11 +140,11 @@ def test_the_frame_of_every_verb_is_the_hand_and_is_named(words, capsys):
     ("words", "message"),
     [
         (("pose", "ur5", "--frame", "tool"), "no frame 'tool' in robot 'ur5'"),
-        (("pose", "baxter"), WHICH_HAND),
-        (("kinematics", "baxter"), WHICH_HAND),
-        (("ik", "baxter", "--position", "0,0,0"), WHICH_HAND),
-        (("equations", "baxter", "--with", "payload"), WHICH_HAND),
-        (("study", "baxter", "--payload", "0..1"), WHICH_HAND),
+        (("pose", "baxter"), WHICH_END_EFFECTOR),
+        (("kinematics", "baxter"), WHICH_END_EFFECTOR),
+        (("ik", "baxter", "--position", "0,0,0"), WHICH_END_EFFECTOR),
+        (("equations", "baxter", "--with", "payload"), WHICH_END_EFFECTOR),
+        (("study", "baxter", "--payload", "0..1"), WHICH_END_EFFECTOR),
         (("ik", "ur5", "--frame", "tool0", "--position", "0,0"), "--position: 2 numbers where 3"),
         (("ik", "ur5", "--frame", "tool0", "--position", "0,0,nan"), "is not a finite number"),
         (

@@ -116,7 +116,7 @@ def test_simulate_has_the_errors_of_every_mode(capsys):
     )
 
 
-def test_simulate_has_the_errors_of_the_hand(capsys):
+def test_simulate_has_the_errors_of_the_end_effector(capsys):
     words = (
         "--mode",
         "operational_space",
@@ -128,7 +128,7 @@ def test_simulate_has_the_errors_of_the_hand(capsys):
         "100",
     )
     found = answer(capsys, "simulate", "ur5", *words)
-    assert found["hand"] == "tool0"
+    assert found["end_effector"] == "tool0"
     assert set(found["rms_error"]) == {"feedforward", "operational_space"}
     assert np.shape(found["peak_error"]["operational_space"]) == (6,)
 

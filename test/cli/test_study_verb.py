@@ -36,19 +36,26 @@ def test_a_study_prints_its_limits_joints_and_worst_runs_and_leaves_a_table(tmp_
         assert read_trajectory(out / f"run_5_{mode}.csv", ["joint_1", "joint_2"]).times[-1] > 0.4
 
 
-def test_a_study_of_the_hand_prints_and_judges_its_error(capsys):
-    command = ["study", "planar_2r", "--payload", "0..2", *FEW, "--hand", "endpoint"]
-    command += ["--modes", "cartesian_impedance", "--max-hand-position", "0.02"]
+def test_a_study_of_the_end_effector_prints_and_judges_its_error(capsys):
+    command = ["study", "planar_2r", "--payload", "0..2", *FEW, "--end-effector", "endpoint"]
+    command += ["--modes", "cartesian_impedance", "--max-end-effector-position", "0.02"]
     assert main(command) == 0
     shown = capsys.readouterr().out
-    for words in ("hand within 20 mm", "hand 'endpoint': median, 95 %", "position, mm"):
+    for words in (
+        "end effector within 20 mm",
+        "end effector 'endpoint': median, 95 %",
+        "position, mm",
+    ):
         assert words in shown
-    assert "variance of the largest error of the hand: payload" in shown
+    assert "variance of the largest error of the end effector: payload" in shown
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["modes"]["cartesian_impedance"]
-    assert found["hand"]["frame"] == "endpoint"
-    assert found["worst"][0]["hand_peak_position"] == found["hand"]["peak_position"][-1]
-    assert 0 < found["held"]["hand"]["held"] < 64
+    assert found["end_effector"]["frame"] == "endpoint"
+    assert (
+        found["worst"][0]["end_effector_peak_position"]
+        == found["end_effector"]["peak_position"][-1]
+    )
+    assert 0 < found["held"]["end_effector"]["held"] < 64
 
 
 def test_a_program_reads_what_a_study_says(capsys):

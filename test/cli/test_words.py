@@ -46,7 +46,7 @@ def test_a_word_that_is_wrong_is_answered_with_the_nearest_one(words, said, caps
     [
         (
             "pose allegro_right_hand",
-            "no rule says which one is the hand; name its frame by --frame",
+            "no rule says which one is the end effector; name its frame by --frame",
         ),
         (
             "effort motion.csv ur5",

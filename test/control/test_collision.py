@@ -17,7 +17,7 @@ from robot_dynamics.control.collision import (
     ObserverState,
     ThresholdBands,
     default_thresholds,
-    hand_wrench,
+    end_effector_wrench,
     input_shapes,
     observer_equations,
     observer_kernel,
@@ -279,14 +279,15 @@ def test_an_unknown_reaction_is_refused():
         Collision("flee")
 
 
-# -- the wrench at the hand --------------------------------------------------------------------
+# -- the wrench at the end effector
+# --------------------------------------------------------------------
 
 
-def test_the_wrench_at_the_hand_of_a_six_joint_arm_is_found():
+def test_the_wrench_at_the_end_effector_of_a_six_joint_arm_is_found():
     arm = Dynamics(read_urdf(find_robot("puma_gupta")))
     J = arm.jacobian(np.array([0.3, -0.7, 0.9, 0.4, 0.8, -0.2]))
     wrench = np.array([10.0, -20.0, 5.0, 1.0, 2.0, -0.5])
-    found = hand_wrench(J, J.T @ wrench)
+    found = end_effector_wrench(J, J.T @ wrench)
     assert found.unfelt.shape == (6, 0)
     # Damping of 0.02 beside the least singular value, squared
     least = np.linalg.svd(J)[1][-1]
@@ -296,7 +297,7 @@ def test_the_wrench_at_the_hand_of_a_six_joint_arm_is_found():
 def test_a_planar_arm_does_not_feel_four_of_six_directions():
     arm = Dynamics(read_urdf(find_robot("planar_2r")))
     J = arm.jacobian(np.array([0.3, 0.9]))
-    found = hand_wrench(J, J.T @ np.array([10.0, 3.0, -20.0, 1.0, 0.0, 2.0]))
+    found = end_effector_wrench(J, J.T @ np.array([10.0, 3.0, -20.0, 1.0, 0.0, 2.0]))
     assert found.unfelt.shape == (6, 4)
     np.testing.assert_allclose(J.T @ found.unfelt, 0.0, atol=1e-12)
     np.testing.assert_allclose(found.unfelt.T @ found.wrench, 0.0, atol=1e-9)
@@ -408,7 +409,7 @@ def test_a_retreat_takes_back_the_last_motion_at_limited_speed_and_holds(model):
     assert bench.controller.touched is None
 
 
-def test_closed_brakes_a_hand_that_leads_and_missing_receivers_are_no_contacts(model):
+def test_closed_brakes_a_end_effector_that_leads_and_missing_receivers_are_no_contacts(model):
     led = pushed(model, "stop", "gravity_compensation")
     assert led.controller.cause in (Cause.NONE, Cause.OVERSPEED)  # pushed with all its force
     bench = PushedBench(model, Settings(collision=Collision("stop"))).run(READY)
@@ -467,7 +468,7 @@ def test_noise_of_the_sensors_in_the_loop_is_no_contact(model, arm, mode, factor
 
 
 @pytest.mark.parametrize("reaction", ["report", "stop", "float", "retreat"])
-def test_a_hand_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reaction, model):
+def test_a_end_effector_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reaction, model):
     task = Task(model, model.dynamics.robot.tips[0])
     settings = Settings("cartesian_impedance", collision=Collision(reaction))
     bench = PushedBench(model, settings, task=task).run(READY + 0.1)

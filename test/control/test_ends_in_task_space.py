@@ -17,7 +17,7 @@ START = {
     "panda": np.array([0.3, -0.6, 0.1, -2.0, 0.2, 1.7, 1.5]),
     "ur5": np.array([0.0, -1.2, 1.5, -0.5, -1.5, 0.2]),
 }
-HANDS = {"panda": "panda_hand_tcp", "ur5": "tool0"}
+END_EFFECTORS = {"panda": "panda_hand_tcp", "ur5": "tool0"}
 STEP = 1e-3
 
 
@@ -29,7 +29,7 @@ class Arm:
         fingers = {joint: 0.0 for joint in whole.joint_names if "finger" in joint}
         self.arm = Dynamics(whole.with_locked(fingers) if fingers else whole)
         model = Model(self.arm, gains_for(self.arm))
-        self.task = Task(model, HANDS[name])
+        self.task = Task(model, END_EFFECTORS[name])
         self.controller = Controller(model, Settings(mode=mode), self.task)
         self.q, self.qd, self.now = START[name].copy(), np.zeros(self.arm.robot.dof), 0.0
         self.states = deque([(self.q, self.qd)] * (round(late / STEP) + 1))

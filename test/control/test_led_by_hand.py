@@ -1,4 +1,4 @@
-"""An arm that a hand led behind a joint_trajectory_controller, which goes on holding the old pose.
+"""An arm led by hand behind a joint_trajectory_controller, which goes on holding the old pose.
 
 The interfaces of the preceding controller become references by the kernel of ros2_control.
 """
@@ -11,7 +11,7 @@ from robot_dynamics.control import Reference, Settings, Status
 from robot_dynamics.control.chained_reference import chained_reference
 
 LED = np.array([1.18, 0.4])
-"""Way on which the hand leads the arm, rad."""
+"""Way on which a person leads the arm, rad."""
 
 
 class ChainedBench(Bench):
@@ -51,7 +51,7 @@ class ChainedBench(Bench):
 
 
 def led(model, how):
-    """An arm that a hand led away in a mode, and which is to follow again."""
+    """An arm that a person led away in a mode, and which is to follow again."""
     bench = ChainedBench(model, Settings(mode=how)).run(READY)
     bench.push(*LED)
     bench.run(0.1)
@@ -60,7 +60,7 @@ def led(model, how):
     return bench
 
 
-def test_the_arm_stays_where_a_hand_led_it_and_no_cause_is_made_up(model):
+def test_the_arm_stays_where_a_end_effector_led_it_and_no_cause_is_made_up(model):
     bench = led(model, "gravity_compensation").run(2.0)
     assert set(bench.statuses) == {Status.RESUMED}
     assert bench.controller.stopped_by is None

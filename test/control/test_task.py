@@ -1,4 +1,4 @@
-"""The hand under a controller: held, led to targets at limited speed, and stopped."""
+"""The end effector under a controller: held, led to targets at limited speed, and stopped."""
 
 import re
 import warnings
@@ -14,7 +14,7 @@ from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.target_motion import JERK_S, target_equations
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import ForceFeedback, HandMobility, TaskSettings
+from robot_dynamics.control.task_settings import EndEffectorMobility, ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import find_robot
@@ -23,7 +23,7 @@ from robot_dynamics.spatial import Pose, rotation_about
 
 MODES = (IMPEDANCE, OPERATIONAL_SPACE)
 START = np.array([0.2, -0.4, 0.3, -2.0, 0.2, 1.7, 0.6])
-HAND, PERIOD = "panda_hand", 1e-3
+END_EFFECTOR, PERIOD = "panda_hand", 1e-3
 
 
 @cache
@@ -37,7 +37,7 @@ class Loop:
     """A frictionless arm under a controller."""
 
     def __init__(self, mode, rate=1000.0, **given):
-        self.task = Task(model(rate), HAND)
+        self.task = Task(model(rate), END_EFFECTOR)
         self.controller = Controller(model(rate), Settings(mode=mode, **given), self.task)
         self.q, self.qd, self.now, self.period = START.copy(), np.zeros(7), 0.0, 1.0 / rate
         self.efforts, self.speeds = [], []
@@ -52,13 +52,13 @@ class Loop:
             self.controller.set_state(Measured(self.q.copy(), self.qd.copy()), self.now)
             command = self.controller.update(self.now)
             tau = self.efforts[-1] if command is None else command.tau  # drives keep the last one
-            external = 0.0 if push is None else arm.jacobian(self.q, HAND).T @ push
+            external = 0.0 if push is None else arm.jacobian(self.q, END_EFFECTOR).T @ push
             for _ in range(steps):
                 self.qd = self.qd + PERIOD * arm.forward(self.q, self.qd, tau + external)
                 self.q = self.q + PERIOD * self.qd
             self.now += self.period
             self.efforts.append(tau)
-            self.speeds.append(np.linalg.norm((arm.jacobian(self.q, HAND) @ self.qd)[:3]))
+            self.speeds.append(np.linalg.norm((arm.jacobian(self.q, END_EFFECTOR) @ self.qd)[:3]))
         return self
 
 
@@ -80,16 +80,17 @@ def test_a_distant_target_is_reached_at_limited_speed_and_without_a_step(mode, r
     )
     loop.task.aim(target, loop.now)
     loop.run(3.0)
-    # Rounding of the approach, then of a hand that follows within its damping
+    # Rounding of the approach, then of an end effector that follows within its damping
     assert np.abs(loop.pose.translation - target.translation).max() < 1e-3
     assert np.abs(loop.pose.rotation - target.rotation).max() < 1e-2
     assert max(loop.speeds) < 1.1 * loop.task.settings.speed[0]
     assert loop.controller.status is Status.HOLDING
-    # An acceleration of 0.5 m/s^2 that begins at once, of a hand of a few kg at an arm of 1 m
+    # An acceleration of 0.5 m/s^2 that begins at once, of an end effector of a few kg at an arm of
+    # 1 m
     assert np.abs(np.diff(loop.efforts, axis=0)).max() < 10.0
 
 
-def test_a_twist_moves_the_hand_until_it_is_stale():
+def test_a_twist_moves_the_end_effector_until_it_is_stale():
     loop = Loop(IMPEDANCE).run(0.5)
     before = loop.pose.translation
     for _ in range(10):
@@ -137,7 +138,7 @@ def test_targets_are_given_up_while_the_arm_may_not_follow_them():
     stays(lambda: arm.refuse("states are too slow"), lambda: arm.refuse(""))
     stays(lambda: arm.postpone(loop.now), lambda: None)
     stays(lambda: arm.activate(arm.model.gravity(loop.q)), lambda: None)
-    # One after the other moves the hand, without `resume`
+    # One after the other moves the end effector, without `resume`
     for place in (goal, start):
         loop.task.aim(place, loop.now)
         loop.run(2.0)
@@ -158,7 +159,7 @@ PRESSED = ("motion", "force", *("motion",) * 4)
 
 
 class WallLoop(Loop):
-    """A hand that presses 10 N along y on a spring, with a load that its model does not know."""
+    """An end effector that presses 10 N along y on a spring, with a load unknown to its model."""
 
     def __init__(self, mode, stiffness, load, delay=0.0, **given):
         super().__init__(mode, **given)
@@ -173,17 +174,17 @@ class WallLoop(Loop):
         arm = self.controller.model.dynamics
         for _ in range(round(seconds / PERIOD)):
             depth = max(self.pose.translation[1] - self.wall, 0.0)
-            speed = (arm.jacobian(self.q, HAND) @ self.qd)[1]
+            speed = (arm.jacobian(self.q, END_EFFECTOR) @ self.qd)[1]
             damper = 0.2 * np.sqrt(self.stiffness) * speed if depth > 0.0 else 0.0
             force = max(self.stiffness * depth + damper, 0.0)
-            on_hand = np.array([0.0, self.load - force, 0.0, 0.0, 0.0, 0.0])
+            on_end_effector = np.array([0.0, self.load - force, 0.0, 0.0, 0.0, 0.0])
             exerted = (
                 np.array([0.0, force, 0.0, 0.0, 0.0, 0.0]).reshape(2, 3)
             ) @ self.pose.rotation
             self.felt = [*self.felt[1:], exerted.ravel()]
             if self.sensed:
                 self.task.feel(self.felt[0], self.now)
-            self.run(PERIOD, on_hand)
+            self.run(PERIOD, on_end_effector)
             self.forces.append(force)
         return np.array(self.forces[-round(seconds / PERIOD) :])
 
@@ -216,7 +217,7 @@ def test_the_correction_of_a_force_is_bounded_and_recovers_at_once(load):
     assert np.abs(loop.press(0.1) - 10.0).max() < 0.05
 
 
-def test_a_hand_without_contact_moves_at_the_speed_of_its_damper_and_winds_nothing_up():
+def test_a_end_effector_without_contact_moves_at_the_speed_of_its_damper_and_winds_nothing_up():
     loop = WallLoop(IMPEDANCE, 0.0, load=-6.0)
     loop.press(1.0)
     constants = loop.task.mobility.force_damping(loop.task.settings, 20.0)
@@ -253,7 +254,7 @@ def test_modes_and_stiffness_change_without_a_step():
 
 
 @pytest.mark.parametrize("tool", [0.0, 0.1])
-def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_hand(tool):
+def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_end_effector(tool):
     """Heavier links change no target; a longer tool would move the arm back by its length."""
     text = find_robot("panda").read_text()
     seat = '<origin rpy="0 0 -0.7853981633974483" xyz="0 0 0"/>'
@@ -268,7 +269,7 @@ def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_hand(tool
     loop.run(0.4)
     arm = Dynamics(robot)
     changed = replace(model(), dynamics=arm)
-    loop.task = Task(changed, HAND)
+    loop.task = Task(changed, END_EFFECTOR)
     loop.controller.change(model=changed, task=loop.task)
     begin = loop.pose.translation
     loop.run(2.5)
@@ -282,7 +283,7 @@ def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_hand(tool
     ("soft", "push"),
     [({"stiffness": np.zeros(6)}, 2.0), ({"controlled": ("free",) * 3 + ("motion",) * 3}, 20.0)],
 )
-def test_a_hand_that_was_led_away_while_soft_is_held_where_it_is(soft, push):
+def test_a_end_effector_that_was_led_away_while_soft_is_held_where_it_is(soft, push):
     loop = Loop(IMPEDANCE).run(0.3)
     usual = loop.task.settings
     loop.task.use(replace(usual, **soft))
@@ -293,7 +294,7 @@ def test_a_hand_that_was_led_away_while_soft_is_held_where_it_is(soft, push):
     speed = loop.speeds[-1]
     loop.task.use(usual)
     loop.controller.change(model=loop.controller.model)
-    # Efforts fade in for 0.2 s, then a critically damped spring of 20 rad/s brakes the hand
+    # Efforts fade in for 0.2 s, then a critically damped spring of 20 rad/s brakes the end effector
     way = speed * (0.2 + 2.0 / 20.0)
     assert np.linalg.norm(loop.run(0.5).pose.translation - led) < way + 1e-3
 
@@ -373,9 +374,9 @@ def test_the_joint_that_dry_friction_holds_is_named_with_both_efforts():
     task = Task(loop, "link_eef")
     said = task.weakness(task.settings, loop.fastest)
     named = re.fullmatch(
-        r"the hand moves joint 'joint7' with (\S+) N m at most, the stiffest that the rate and "
-        r"the delay of the states bear: dry friction of 1 % of its effort limit is 0.2 N m, and "
-        r"holds it",
+        r"the end effector moves joint 'joint7' with (\S+) N m at most, the stiffest that the rate "
+        r"and the delay of the states bear: dry friction of 1 % of its effort limit is 0.2 N m, "
+        r"and holds it",
         said,
     )
     q = np.array([0.0, -0.3, 0.0, 1.0, 0.0, 1.3, 0.0])
@@ -404,8 +405,8 @@ def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
 
 
 @pytest.mark.parametrize("kind", ["twist", "pose"])
-def test_a_target_that_the_hand_cannot_follow_waits_for_it(kind):
-    """After ten seconds beyond its reach the hand comes back at once."""
+def test_a_target_that_the_end_effector_cannot_follow_waits_for_it(kind):
+    """After ten seconds beyond its reach the end effector comes back at once."""
     loop = Loop(IMPEDANCE).run(0.5)
     start = loop.pose
     if kind == "twist":
@@ -432,7 +433,7 @@ SOFT = {"speed": (0.05, 0.2), "stiffness": np.array([300.0] * 3 + [10.0] * 3)}
     ("mode", "given", "force"),
     [(IMPEDANCE, {}, -75.0), (OPERATIONAL_SPACE, {}, -92.0), (IMPEDANCE, SOFT, -20.0)],
 )
-def test_a_released_hand_comes_back_no_faster_than_its_target_may_move(mode, given, force):
+def test_a_released_end_effector_comes_back_no_faster_than_its_target_may_move(mode, given, force):
     loop = Loop(mode).run(0.3)
     start = loop.pose.translation
     loop.task.use(replace(loop.task.settings, **given))
@@ -448,7 +449,7 @@ def test_a_released_hand_comes_back_no_faster_than_its_target_may_move(mode, giv
     assert loop.controller.status is Status.HOLDING
 
 
-def test_a_hand_that_is_held_goes_on_to_its_target_when_it_is_released():
+def test_a_end_effector_that_is_held_goes_on_to_its_target_when_it_is_released():
     loop = Loop(IMPEDANCE).run(0.4)
     goal = Pose(loop.pose.rotation, loop.pose.translation + [0.0, 0.3, 0.0])
     loop.task.aim(goal, loop.now)
@@ -476,7 +477,7 @@ def test_a_target_comes_to_rest_within_a_second_at_any_acceleration():
 
 
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
-    settings = HandMobility(model().dynamics, HAND).defaults(20.0)
+    settings = EndEffectorMobility(model().dynamics, END_EFFECTOR).defaults(20.0)
     goal = Pose(rotation_about(np.array([0.0, 1.0, 0.0]), np.asarray(2.0)), np.ones(3))
     state = {"rotation": np.eye(3), "position": np.zeros(3)}
     state |= dict.fromkeys(("twist", "acceleration"), np.zeros(6))
@@ -557,7 +558,7 @@ def test_a_controller_without_a_task_refuses_its_modes():
     with pytest.raises(ArgumentError) as refusal:
         Controller(model(), Settings(mode=IMPEDANCE))
     assert str(refusal.value) == (
-        "mode 'cartesian_impedance' controls the hand; give the controller a task"
+        "mode 'cartesian_impedance' controls the end effector; give the controller a task"
     )
 
 

@@ -29,7 +29,7 @@ from robot_dynamics.control.task_space import (
 )
 from robot_dynamics.robot import find_robot
 
-FINGER, HAND = "panda_finger_joint1", "panda_hand"
+FINGER, END_EFFECTOR = "panda_finger_joint1", "panda_hand"
 POSE = np.array([0.2, -0.4, 0.3, -2.0, 0.2, 1.7, 0.6])  # far from singularities
 REST, NONE = np.zeros(7), np.zeros(6)
 STIFFNESS = np.array([400.0, 500.0, 600.0, 30.0, 40.0, 50.0])
@@ -42,13 +42,13 @@ def arm():
 
 @cache
 def kernel(mode, projector=CONSISTENT):
-    compiled = compile_program(task_program(arm(), HAND, mode, projector))
+    compiled = compile_program(task_program(arm(), END_EFFECTOR, mode, projector))
     return lambda x: compiled(*x.values())
 
 
 def inputs(q=POSE, qd=REST, **given):
-    """Inputs of a law that holds the hand at the pose of `POSE`."""
-    pose = arm().pose(POSE, HAND)
+    """Inputs of a law that holds the end effector at the pose of `POSE`."""
+    pose = arm().pose(POSE, END_EFFECTOR)
     x = {name: np.zeros(shape) for name, shape in input_shapes(7).items()}
     x |= {"q": q, "qd": qd, "rotation": pose.rotation, "position": pose.position}
     x |= {"axes": np.eye(3), "root": np.diag(np.sqrt(STIFFNESS)), "mobility": np.eye(6)}
@@ -64,10 +64,10 @@ def states(seed):
 
 
 def acceleration(q, qd, effort, external=NONE):
-    """Of the hand and the joints under an effort beside gravity, and a wrench on the hand."""
-    J = arm().jacobian(q, HAND)
+    """Of end effector and joints under an effort beside gravity and a wrench on the former."""
+    J = arm().jacobian(q, END_EFFECTOR)
     qdd = arm().forward(q, qd, effort + arm().gravity(q) + J.T @ external)
-    return J @ qdd + arm().drift(q, qd, HAND), qdd
+    return J @ qdd + arm().drift(q, qd, END_EFFECTOR), qdd
 
 
 # -- rotations ------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_the_moment_of_a_spring_is_the_gradient_of_its_potential(seed, angle):
 
 
 @given(st.integers(0, 10**6))
-def test_every_mode_of_the_hand_has_the_damping_ratio(seed):
+def test_every_mode_of_the_end_effector_has_the_damping_ratio(seed):
     rng = np.random.default_rng(seed)
     F, G = rng.normal(size=(2, 6, 6))
     A, K = F @ F.T + 0.3 * np.eye(6), G @ G.T + 0.3 * np.eye(6)
@@ -171,7 +171,7 @@ def test_the_kernel_is_the_law(seed, mode):
     rng, q, qd = states(seed)
     x = inputs(q, qd, twist=rng.normal(size=6), acceleration=rng.normal(size=6))
     found = kernel(mode)(x)
-    plain = task_equations(EndEffectorEquations.of(arm(), HAND, None), mode, CONSISTENT, x)
+    plain = task_equations(EndEffectorEquations.of(arm(), END_EFFECTOR, None), mode, CONSISTENT, x)
     for name, values in plain.items():
         # Other order of operations; efforts of 1e3 N m through two inverses
         assert np.allclose(getattr(found, name), values, rtol=1e-9, atol=1e-9), name
@@ -190,7 +190,7 @@ def test_operational_space_obeys_the_chosen_equation(seed):
     )  # fmt: skip
     found = kernel(OPERATIONAL_SPACE)(x)
     a, _ = acceleration(q, qd, found.effort)
-    e, ed, edd = found.error, twist - arm().jacobian(q, HAND) @ qd, wanted - a
+    e, ed, edd = found.error, twist - arm().jacobian(q, END_EFFECTOR) @ qd, wanted - a
     force = np.diag(STIFFNESS) @ e
     force[3:] = spring_moment(e[3:], force[3:])
     left = inertia @ edd + damping @ ed + force
@@ -199,7 +199,7 @@ def test_operational_space_obeys_the_chosen_equation(seed):
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.7]))
-def test_a_hand_held_at_rest_never_gains_energy_and_keeps_it_without_damping(seed, ratio):
+def test_a_end_effector_held_at_rest_never_gains_energy_and_keeps_it_without_damping(seed, ratio):
     _, q, qd = states(seed)
     x = inputs(q, qd, numbers=np.array([ratio, 1e6, 0.1, 0.0, 5.0 * ratio, 1e6]))
     found = kernel(IMPEDANCE)(x)
@@ -222,7 +222,7 @@ def test_a_hand_held_at_rest_never_gains_energy_and_keeps_it_without_damping(see
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([IMPEDANCE, OPERATIONAL_SPACE]))
-def test_consistent_null_space_motion_does_not_move_the_hand(seed, mode):
+def test_consistent_null_space_motion_does_not_move_the_end_effector(seed, mode):
     rng, q, qd = states(seed)
     x = inputs(q, qd, posture=rng.uniform(-1.0, 1.0, 7))
     idle = {**x, "numbers": np.array([1.0, 1e6, 0.1, 3.0, 5.0, 1e6])}
@@ -249,7 +249,7 @@ def test_the_law_of_another_controller_agrees_where_the_two_coincide(seed, proje
     model = pinocchio.buildModelFromUrdf(str(find_robot("panda")))
     locked = [model.getJointId(name) for name in (FINGER, "panda_finger_joint2")]
     model = pinocchio.buildReducedModel(model, locked, np.zeros(model.nq))
-    data, frame = model.createData(), model.getFrameId(HAND)
+    data, frame = model.createData(), model.getFrameId(END_EFFECTOR)
     pinocchio.forwardKinematics(model, data, q)
     pinocchio.updateFramePlacements(model, data)
     J = pinocchio.computeFrameJacobian(model, data, q, frame, pinocchio.LOCAL_WORLD_ALIGNED)
@@ -280,16 +280,16 @@ def test_a_free_axis_and_a_force_leave_the_other_directions_alone():
     x["selection"] = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
     found = kernel(OPERATIONAL_SPACE)(x)
     a, _ = acceleration(q, qd, found.effort)
-    turn = arm().pose(q, HAND).rotation @ down
+    turn = arm().pose(q, END_EFFECTOR).rotation @ down
     # No pull about the free axis: the same effort when the target turns about it
     turned = {**x, "rotation": x["rotation"] @ Rotation.from_rotvec(0.4 * down).as_matrix()}
     other = kernel(OPERATIONAL_SPACE)(turned)
     assert np.abs(other.effort - found.effort).max() < 1e-9
     assert abs(turn @ found.error[3:]) < 1e-12
-    # At rest the hand exerts the force, and is held against it by nothing else
+    # At rest the end effector exerts the force, and is held against it by nothing else
     at_rest = inputs(POSE, free_axis=down, wrench=x["wrench"], selection=x["selection"])
     effort = kernel(OPERATIONAL_SPACE)(at_rest).effort
-    assert np.abs(effort - arm().jacobian(POSE, HAND).T @ x["wrench"]).max() < 1e-9
+    assert np.abs(effort - arm().jacobian(POSE, END_EFFECTOR).T @ x["wrench"]).max() < 1e-9
     assert np.isfinite(a).all()
 
 

@@ -147,16 +147,16 @@ def test_a_law_of_ones_own_follows_better_than_its_feedback_alone(run):
     assert (with_model < 0.5 * without).all()
 
 
-def test_a_hand_wipes_a_table_with_the_asked_force(run):
+def test_a_end_effector_wipes_a_table_with_the_asked_force(run):
     _, output = run("wipe_a_table.py")
     pressing, wiping = (re.findall(r"[\d.]+ to [\d.]+", line)[0] for line in output.splitlines())
     for text in (pressing, wiping):
-        # Half a newton, as the stiff table moves the hand while it slides
+        # Half a newton, as the stiff table moves the end effector while it slides
         assert all(9.5 < float(force) < 10.5 for force in text.split(" to "))
 
 
 @pytest.mark.thorough
-def test_predictive_control_brings_the_hand_to_its_target(run):
+def test_predictive_control_brings_the_end_effector_to_its_target(run):
     needs_example_robots()
     pytest.importorskip("casadi", reason="CasADi is not installed")
     names, _ = run("mpc_with_casadi.py")

@@ -1,6 +1,6 @@
-"""A model controller under controller_manager: goals with mock hardware, and the hand of an arm.
+"""A model controller under controller_manager: goals with mock hardware, and targets of an arm.
 
-The arm of the tests of the hand is hardware that moves by its forward dynamics.
+The arm of the tests of the end effector is hardware that moves by its forward dynamics.
 """
 
 import os
@@ -235,8 +235,8 @@ def package(tmp_path_factory):
     return Package(tmp_path_factory.mktemp("chain"))
 
 
-class Hand:
-    """The hand of a simulated arm, and what a test sends it."""
+class EndEffector:
+    """The end effector of a simulated arm, and what a test sends it."""
 
     def __init__(self, chain):
         self.chain, peer = chain, chain.peer
@@ -251,7 +251,7 @@ class Hand:
     def at(self):
         """Position now."""
         known = len(self.poses)
-        wait_for(lambda: len(self.poses) > known + 1, "a pose of the hand")
+        wait_for(lambda: len(self.poses) > known + 1, "a pose of the end effector")
         p = self.poses[-1].pose.position
         return np.array([p.x, p.y, p.z])
 
@@ -280,81 +280,93 @@ class Hand:
 
 
 @pytest.fixture
-def hand(package, tmp_path):
+def end_effector(package, tmp_path):
     chain = Chain(package, tmp_path, free_domain(), *package.simulated())
     try:
         chain.sees("holding still: no reference comes")
-        hand = Hand(chain)
+        end_effector = EndEffector(chain)
         for name, value in (
             ("collision.reaction", "stop"),
             ("mode", "cartesian_impedance"),
         ):
             assert chain.peer.set_parameter(CONTROLLER, name, value).successful
-        hand.at()
-        yield hand
+        end_effector.at()
+        yield end_effector
     finally:
         chain.close()
     assert "Traceback" not in chain.log
 
 
-def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
-    chain, peer = hand.chain, hand.chain.peer
+def test_the_end_effector_goes_to_a_pose_and_a_push_stops_the_arm(end_effector):
+    chain, peer = end_effector.chain, end_effector.chain.peer
     assert chain.log.count("mode 'cartesian_impedance', before 'feedforward'") == 1
-    begin = hand.at()
-    target = hand.moved(x=-0.1, z=0.05)
+    begin = end_effector.at()
+    target = end_effector.moved(x=-0.1, z=0.05)
     goal = np.array([getattr(target.pose.position, axis) for axis in "xyz"])
     before = len(chain.log)
-    hand.says("moving the hand to its target", lambda: hand.pose_out.publish(target))
-    wait_for(lambda: np.abs(hand.at() - goal).max() < 1e-3, f"{goal} from {begin}")
-    chain.sees("holding the hand: no target asks for motion", before)
+    end_effector.says(
+        "moving the end effector to its target", lambda: end_effector.pose_out.publish(target)
+    )
+    wait_for(lambda: np.abs(end_effector.at() - goal).max() < 1e-3, f"{goal} from {begin}")
+    chain.sees("holding the end effector: no target asks for motion", before)
 
     # What is wrong is refused by one line each, and the arm holds
-    hand.says(
+    end_effector.says(
         "target_pose is ignored: the quaternion has the length 2; give one of length 1",
-        lambda: hand.pose_out.publish(hand.moved(scale=2.0)),
+        lambda: end_effector.pose_out.publish(end_effector.moved(scale=2.0)),
     )
     twist, wrench = TwistStamped(), WrenchStamped()
     twist.header.frame_id, wrench.wrench.force.y = "nix", float("nan")
-    hand.says(
+    end_effector.says(
         "target_twist is ignored: no frame 'nix' in robot 'planar_2r' (frames: base_link, link_1, ",
-        lambda: hand.twist_out.publish(twist),
+        lambda: end_effector.twist_out.publish(twist),
     )
-    hand.says(
+    end_effector.says(
         "target_wrench is ignored: force.y is nan; give finite numbers",
-        lambda: hand.wrench_out.publish(wrench),
+        lambda: end_effector.wrench_out.publish(wrench),
     )
-    held = hand.at()
+    held = end_effector.at()
     assert np.abs(held - goal).max() < 1e-3
     twist = TwistStamped()
     twist.twist.linear.x = -0.1
-    hand.says("moving the hand to its target", lambda: hand.twist_out.publish(twist))
-    chain.sees("target_twist has ended: the hand comes to rest")
-    assert held[0] - 0.1 < hand.at()[0] < held[0]
+    end_effector.says(
+        "moving the end effector to its target", lambda: end_effector.twist_out.publish(twist)
+    )
+    chain.sees("target_twist has ended: the end effector comes to rest")
+    assert held[0] - 0.1 < end_effector.at()[0] < held[0]
 
     # A push of twice the threshold of the first joint
     name = "joint_1"
     threshold = peer.get_parameter(CONTROLLER, f"limits.{name}.external_effort")
-    hand.says(
-        f"stopped: joint '{name}' feels an external ", lambda: hand.push(2.0 * threshold, 0.0)
+    end_effector.says(
+        f"stopped: joint '{name}' feels an external ",
+        lambda: end_effector.push(2.0 * threshold, 0.0),
     )
-    hand.push(0.0, 0.0)
-    assert max(abs(x.effort[0]) for x in hand.external) > threshold
-    known = len(hand.external)
+    end_effector.push(0.0, 0.0)
+    assert max(abs(x.effort[0]) for x in end_effector.external) > threshold
+    known = len(end_effector.external)
     wait_for(
-        lambda: len(hand.external) > known + 1 and abs(hand.external[-1].effort[0]) < 1.0,
+        lambda: (
+            len(end_effector.external) > known + 1
+            and abs(end_effector.external[-1].effort[0]) < 1.0
+        ),
         "the end of the push",
     )
     assert peer.call(Trigger, f"/{CONTROLLER}/resume", Trigger.Request()).success
-    rest = hand.at()
-    target = hand.moved(x=0.05)
-    hand.says("moving the hand to its target", lambda: hand.pose_out.publish(target))
-    wait_for(lambda: hand.at()[0] > rest[0] + 0.045, "motion after the stop")
+    rest = end_effector.at()
+    target = end_effector.moved(x=0.05)
+    end_effector.says(
+        "moving the end effector to its target", lambda: end_effector.pose_out.publish(target)
+    )
+    wait_for(lambda: end_effector.at()[0] > rest[0] + 0.045, "motion after the stop")
 
     # A second sender
     other = peer.node.create_publisher(PoseStamped, f"/{CONTROLLER}/target_pose", 10)
-    hand.says("target_pose is published by /peer and /peer: the hand follows none of them ")
+    end_effector.says(
+        "target_pose is published by /peer and /peer: the end effector follows none of them "
+    )
     peer.node.destroy_publisher(other)
-    hand.says("target_pose has one publisher again")
+    end_effector.says("target_pose has one publisher again")
 
     # Force feedback, and a force that the joints cannot bear
     answer = peer.set_parameter(CONTROLLER, "task.force_proportional", 1.9)
@@ -366,20 +378,22 @@ def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
     directions = ["motion", "free", "force", "free", "free", "free"]
     assert peer.set_parameter(CONTROLLER, "task.controlled", directions).successful
     assert peer.set_parameter(CONTROLLER, "task.force_feedback", True).successful
-    chain.sees("no force_torque for 0.1 s: the hand presses without feedback")
+    chain.sees("no force_torque for 0.1 s: the end effector presses without feedback")
     felt = WrenchStamped()
-    hand.says(
-        "force_torque comes: the force is controlled by it", lambda: hand.felt_out.publish(felt)
+    end_effector.says(
+        "force_torque comes: the force is controlled by it",
+        lambda: end_effector.felt_out.publish(felt),
     )
-    hand.says("no force_torque for 0.1 s: the hand presses without feedback")
+    end_effector.says("no force_torque for 0.1 s: the end effector presses without feedback")
     felt.header.frame_id = "link_1"
-    hand.says(
+    end_effector.says(
         "force_torque is ignored: frame 'link_1' moves against '",
-        lambda: hand.felt_out.publish(felt),
+        lambda: end_effector.felt_out.publish(felt),
     )
     wrench.wrench.force.y, wrench.wrench.force.z = 0.0, -1e4
-    hand.says(
-        "target_wrench is ignored: with gravity it takes ", lambda: hand.wrench_out.publish(wrench)
+    end_effector.says(
+        "target_wrench is ignored: with gravity it takes ",
+        lambda: end_effector.wrench_out.publish(wrench),
     )
 
 

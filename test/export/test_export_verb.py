@@ -86,7 +86,7 @@ def test_it_writes_a_library_and_says_how_to_use_it(tmp_path, capsys):
     words = ["planar_2r", "--payload", "1.5", "--com=-0.1,0,0", "-o", str(output)]
     assert main(["export", "model", *words]) == 0
     assert capsys.readouterr() == (
-        f"wrote {output}: 2 joints, payloads at 'endpoint', hand 'endpoint'\n"
+        f"wrote {output}: 2 joints, payloads at 'endpoint', end effector 'endpoint'\n"
         f"next: robot-dynamics export config, with --model {output}\n",
         "",
     )
@@ -137,16 +137,16 @@ def test_the_source_names_the_command_that_compiles_it(export, tmp_path, arm):
     assert "cc -std=c99 -O1 " in head and " -o model.so model.c -lm" in head
 
 
-def test_payloads_are_at_the_hand_unless_a_frame_is_named(export, arm):
+def test_payloads_are_at_the_end_effector_unless_a_frame_is_named(export, arm):
     _, out, _ = export(arm, "--payload", "1")
-    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', hand 'left'")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', end effector 'left'")
     _, out, _ = export(arm, "--payload-frame", "right")
-    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', hand 'left'")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', end effector 'left'")
     _, out, _ = export(arm, "--lock", "elbow=1", "--frame", "upper")
-    assert out.splitlines()[0].endswith(": 1 joints, payloads at 'upper', hand 'upper'")
+    assert out.splitlines()[0].endswith(": 1 joints, payloads at 'upper', end effector 'upper'")
 
 
-def test_without_a_hand_there_are_no_payloads_unless_a_frame_is_named(export, arm):
+def test_without_a_end_effector_there_are_no_payloads_unless_a_frame_is_named(export, arm):
     arm.write_text(arm.read_text().replace("</robot>", SECOND_ARM))
     _, out, _ = export(arm)
     assert out.splitlines()[0].endswith(": 4 joints, no payloads, no modes in task space")
@@ -154,10 +154,10 @@ def test_without_a_hand_there_are_no_payloads_unless_a_frame_is_named(export, ar
         1,
         "",
         "robot-dynamics export: robot 'Arm 1' has 3 tips (left, right, other_2), and no rule says "
-        "which one is the hand; name its frame by --payload-frame\n",
+        "which one is the end effector; name its frame by --payload-frame\n",
     )
     _, out, _ = export(arm, "--lock", "other_1=0.5,other_2=1")
-    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', hand 'left'")
+    assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', end effector 'left'")
 
 
 @pytest.mark.parametrize("effort", ["0", "1.7976931348623157e308"])
@@ -182,7 +182,7 @@ def drive_file(path, friction):
 def test_identified_friction_and_rotors_are_exported_from_their_file(export, tmp_path):
     file = drive_file(tmp_path / "found.yaml", 0.4)
     _, out, _ = export("planar_2r", "--parameters", str(file))
-    assert out.splitlines()[0].endswith(", hand 'endpoint', drives of found.yaml")
+    assert out.splitlines()[0].endswith(", end effector 'endpoint', drives of found.yaml")
     text = (tmp_path / "arm.c").read_text()
     assert (field(text, "friction"), field(text, "rotor")) == (0.1, 0.02)
     assert field(text, "remembers") == 1.0

@@ -21,7 +21,7 @@ from robot_dynamics.export.model_library import (
 )
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import read_urdf
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -115,7 +115,7 @@ def test_a_wrench_that_joints_cannot_bear_is_refused(request_, parts, library):
     q, found = np.full(library.n, 0.3), library.configured()
     wrench, refusal = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), library.initial("refusal")
     limit, held = parts.robot.limits.effort, parts.dynamics.gravity(q)
-    effort = parts.dynamics.jacobian(q, request_.hand).T @ wrench
+    effort = parts.dynamics.jacobian(q, request_.end_effector).T @ wrench
     most = np.min((limit - np.sign(effort) * held)[effort != 0.0] / np.abs(effort)[effort != 0.0])
     for factor, refused in ((0.99, False), (1.01, True)):
         given = found["settings"], found["load"], factor * most * wrench
@@ -255,7 +255,7 @@ def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):
     urdf = hostile_urdf()
     robot = read_urdf(urdf)
     command = 'robot-dynamics export model "*/ int x; /*"'
-    request = ModelRequest(urdf, robot, {}, endpoint=hand_by_rule(robot), command=command)
+    request = ModelRequest(urdf, robot, {}, endpoint=end_effector_by_rule(robot), command=command)
     path = built(request, tmp_path)
     library = LoadedModel(path)
     assert library.joint_names == list(HOSTILE)

@@ -12,7 +12,7 @@ from hostile_arm import HOSTILE, hostile_urdf
 from loaded_model import built as compiled
 from robot_dynamics.export.model_library import ModelRequest
 from robot_dynamics.robot import read_urdf
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 
 LACKING = missing("controller_interface", "generate_parameter_library", programs=("cmake", "cc"))
 pytestmark = pytest.mark.skipif(
@@ -50,7 +50,9 @@ def loader(tmp_path_factory):
 def model(tmp_path_factory):
     """Library of an arm of hostile names."""
     urdf = hostile_urdf()
-    request = ModelRequest(urdf, read_urdf(urdf), {}, endpoint=hand_by_rule(read_urdf(urdf)))
+    request = ModelRequest(
+        urdf, read_urdf(urdf), {}, endpoint=end_effector_by_rule(read_urdf(urdf))
+    )
     return compiled(request, tmp_path_factory.mktemp("model"))
 
 

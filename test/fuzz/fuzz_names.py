@@ -42,7 +42,7 @@ from robot_dynamics.identification.validation import (
     RegimeFit,
     Report,
 )
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.robot.transforms import with_payload
 from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
@@ -140,8 +140,8 @@ def shape(language, text, name, tool):
 def model(robot, text):
     """C file of a model library without comments and literals."""
     command = f"robot-dynamics export model {shlex.quote(robot.name)}"
-    tip = hand_by_rule(robot)
-    request = ModelRequest(text, robot, {}, endpoint=tip, hand=tip, command=command)
+    tip = end_effector_by_rule(robot)
+    request = ModelRequest(text, robot, {}, endpoint=tip, end_effector=tip, command=command)
     written = model_source(request).whole()
     assert re.sub(r"/\*.*?\*/", "", written, flags=re.S).isascii()
     return nothing_but_code(written)

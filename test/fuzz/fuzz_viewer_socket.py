@@ -35,7 +35,7 @@ HOSTILE = (
 
 DRAG = {
     "type": "TransformControlsUpdateMessage",
-    "name": "/hand",
+    "name": "/target",
     "wxyz": [1.0, 0.0, 0.0, 0.0],
     "position": [0.5, 0.0, 0.5],
     "owner": "",

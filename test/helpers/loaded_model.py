@@ -7,7 +7,7 @@ import numpy as np
 
 from robot_dynamics.export.model_library import ModelRequest, write_library
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 
 TEXT, SIZE, INT, REAL = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_double
 POINTER = ctypes.POINTER(REAL)
@@ -54,7 +54,7 @@ MODEL = structure(
     *(("link_count", SIZE), ("links", ctypes.c_void_p)),
     *(("tree_joint_count", SIZE), ("tree", ctypes.c_void_p)),
     *(("frame_count", SIZE), ("frame_list", ctypes.c_void_p)),
-    *((name, TEXT) for name in ("payload_frame", "hand", "projector")),
+    *((name, TEXT) for name in ("payload_frame", "end_effector", "projector")),
     ("base_moves", INT), ("transmissions", POINTER),
     *((name, LAYOUT) for name in ("state", "arrived", "settings", "parameters", "refusal")),
     ("step", ctypes.CFUNCTYPE(None, *4 * [POINTER])),
@@ -120,8 +120,8 @@ def request_of(name, **options):
     whole = read_urdf(find_robot(name))
     locked = {joint: 0.0 for joint in whole.joint_names if "finger" in joint}
     robot = whole.with_locked(locked) if locked else whole
-    options.setdefault("endpoint", hand_by_rule(robot))
-    options.setdefault("hand", options["endpoint"])
+    options.setdefault("endpoint", end_effector_by_rule(robot))
+    options.setdefault("end_effector", options["endpoint"])
     return ModelRequest(urdf_text(name), whole, locked, **options)
 
 

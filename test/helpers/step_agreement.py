@@ -22,7 +22,7 @@ from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.model_library import ModelRequest
 from robot_dynamics.robot import read_urdf, urdf_text
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.simulation.simd.stage import fused
 from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
 
@@ -89,7 +89,7 @@ class Robot:
         whole = read_urdf(urdf_of(name))
         locked = {joint: 0.0 for joint in whole.joint_names if "finger" in joint}
         robot = whole.with_locked(locked) if locked else whole
-        dynamics, frame = Dynamics(robot), hand_by_rule(robot)
+        dynamics, frame = Dynamics(robot), end_effector_by_rule(robot)
         friction = replace(Friction.of(robot), memory=0.05 * (name == "mixed"))
         model = Model(dynamics, gains_for(dynamics), friction, frame=frame)
         settings = Settings(
@@ -115,7 +115,7 @@ class Robot:
                     whole,
                     locked,
                     endpoint=frame,
-                    hand=frame if self.in_task_space else None,
+                    end_effector=frame if self.in_task_space else None,
                     base_moves=self.in_task_space,
                 )
                 self.library = LoadedModel(built(request, folder))

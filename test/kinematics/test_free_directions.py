@@ -207,7 +207,8 @@ def test_a_turn_about_a_free_tool_axis_moves_no_joint_and_a_tilt_moves_as_far_as
     found = ik(tilted, p, start=BENT)
     at = frame_pose(ur5, found.q[0], "tool0").rotation
     assert at[:, 2] == pytest.approx(tilted[:, 2], abs=REACHED)
-    # The least rotation of the hand is 0.5 rad; joints of an arm of six turn it about z a little
+    # The least rotation of the end effector is 0.5 rad; joints of an arm of six turn it about z a
+    # little
     assert Rotation.from_matrix(at @ R.T).magnitude() < 0.7
 
 

@@ -209,7 +209,7 @@ def test_stretched_above_its_shoulder_with_the_wrist_in_line_the_one_place_in_re
 def test_a_pose_out_of_reach_has_no_solution_and_a_reason():
     arm = SIX_JOINTS["irb120"]
     ik = InverseKinematics(arm.robot, arm.frame)
-    # the wrist centre stands 0.072 m behind the hand: 1.928 - 0.29 m above the shoulder
+    # the wrist centre stands 0.072 m behind the end effector: 1.928 - 0.29 m above the shoulder
     found = ik(np.eye(3), [0.0, 0.0, 2.0])
     reach = 0.27 + np.hypot(0.07, 0.302)
     assert found.q.shape == (0, 6)
@@ -225,7 +225,8 @@ def test_a_pose_that_a_quartic_finds_out_of_reach_says_how_far():
     assert found.q.shape == (0, 6)
     assert found.reason.startswith("out of reach for 'joint_3': its circle misses the surface")
     missed = float(re.findall(r"by ([\d.]+) m", found.reason)[0])
-    # the wrist stands 0.08 m below the hand; from axis 1 to it there are three lengths, at most
+    # the wrist stands 0.08 m below the end effector; from axis 1 to it there are three lengths, at
+    # most
     reach = np.hypot(0.1, 0.4) + np.hypot(0.35, 0.12) + np.hypot(0.08, 0.05) + 0.42
     assert 2.92 - reach < missed < 2.92
 

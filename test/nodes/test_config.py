@@ -17,7 +17,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     GainParameters,
     LimitParameters,
 )
-from robot_dynamics.nodes.controller.hand_control import TaskParameters
+from robot_dynamics.nodes.controller.task_space_control import TaskParameters
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.ros.node_parameters import describe

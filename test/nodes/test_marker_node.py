@@ -63,12 +63,12 @@ def test_markers_show_load_reference_and_gravity_where_the_arm_is(nodes, marker_
     assert arrow[1].z < arrow[0].z
 
 
-def test_the_target_of_the_hand_is_shown_while_a_controller_reports_the_hand(
+def test_the_target_of_the_end_effector_is_shown_while_a_controller_reports_the_end_effector(
     nodes, marker_node, domain
 ):
     peer = Peer(domain)
     heard = peer.listen(MarkerArray, "markers")
-    hand, error = (
+    end_effector, error = (
         peer.publisher(PoseStamped, "cartesian_pose"),
         peer.publisher(TwistStamped, "cartesian_error"),
     )
@@ -82,11 +82,11 @@ def test_the_target_of_the_hand_is_shown_while_a_controller_reports_the_hand(
 
     def is_shown():
         error.publish(way)
-        hand.publish(pose)
+        end_effector.publish(pose)
         return label() == "target: 20 mm, 0 deg"
 
     wait_for(is_shown, "the target")
-    wait_for(lambda: not label(), "no target without a controller of the hand")
+    wait_for(lambda: not label(), "no target without a controller of the end effector")
     peer.close()
 
 

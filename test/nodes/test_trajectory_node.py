@@ -106,28 +106,31 @@ def test_a_stock_controller_gets_the_motion_once(start, peer, namespace):
     wait_for(lambda: len(sent) == 2, "the motion again")
 
 
-# -- paths of the hand ----------------------------------------------------------------------------
+# -- paths of the end effector
+# ----------------------------------------------------------------------------
 
 
-def hand_positions(robot, msg, frame="hand"):
-    """Return the position of the hand at every point of a message, shape (N, 3), m."""
+def end_effector_positions(robot, msg, frame="hand"):
+    """Return the position of the end effector at every point of a message, shape (N, 3), m."""
     assert tuple(msg.joint_names) == robot.joint_names
     return np.array([frame_pose(robot, p.positions, frame).translation for p in msg.points])
 
 
-def test_the_hand_goes_round_the_papers_circle(start, peer, namespace):
+def test_the_end_effector_goes_round_the_papers_circle(start, peer, namespace):
     arguments, name = namespace
     sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
     alone = {"acknowledged": False, "approach": 0.0, "log_urdf_warnings": False}
     start("trajectory_node", {"urdf_path": "puma_gupta", "motion": "circle", **alone}, arguments)
     wait_for(lambda: sent, "the motion")
-    hand = hand_positions(read_urdf(find_robot("puma_gupta")), sent[0])
-    assert hand[:, 0] == pytest.approx(0.8636, abs=1e-8)
-    assert np.hypot(hand[:, 1], hand[:, 2]) == pytest.approx(0.1524, abs=1e-8)  # 6 in
-    assert hand[-1] == pytest.approx(hand[0], abs=1e-8)
+    end_effector = end_effector_positions(read_urdf(find_robot("puma_gupta")), sent[0])
+    assert end_effector[:, 0] == pytest.approx(0.8636, abs=1e-8)
+    assert np.hypot(end_effector[:, 1], end_effector[:, 2]) == pytest.approx(
+        0.1524, abs=1e-8
+    )  # 6 in
+    assert end_effector[-1] == pytest.approx(end_effector[0], abs=1e-8)
 
 
-def test_the_hand_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
+def test_the_end_effector_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
     arguments, name = namespace
     poses = tmp_path / "poses.csv"
     poses.write_text(
@@ -138,22 +141,24 @@ def test_the_hand_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
     motion = {"motion": "poses", "file": str(poses), "acknowledged": False, "approach": 0.0}
     start("trajectory_node", {"urdf_path": "puma_gupta", **motion}, arguments)
     wait_for(lambda: sent, "the motion")
-    hand = hand_positions(read_urdf(find_robot("puma_gupta")), sent[0])
-    assert hand[0] == pytest.approx([0.6, 0.1, -0.1], abs=1e-8)
-    assert hand[len(hand) // 2] == pytest.approx([0.6, 0.3, -0.1], abs=1e-8)
-    assert hand[-1] == pytest.approx([0.5, 0.3, 0.1], abs=1e-8)
+    end_effector = end_effector_positions(read_urdf(find_robot("puma_gupta")), sent[0])
+    assert end_effector[0] == pytest.approx([0.6, 0.1, -0.1], abs=1e-8)
+    assert end_effector[len(end_effector) // 2] == pytest.approx([0.6, 0.3, -0.1], abs=1e-8)
+    assert end_effector[-1] == pytest.approx([0.5, 0.3, 0.1], abs=1e-8)
 
 
-def test_the_hand_moves_along_the_papers_line_without_turning(start, peer, namespace):
+def test_the_end_effector_moves_along_the_papers_line_without_turning(start, peer, namespace):
     arguments, name = namespace
     sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
     motion = {"motion": "line", "duration": 3.0, "acknowledged": False, "approach": 0.0}
     start("trajectory_node", {"urdf_path": "thomas_tesar", **motion}, arguments)
     wait_for(lambda: sent, "the motion")
     robot = thomas_tesar_arm()
-    hand = hand_positions(robot, sent[0], "tool")
-    assert hand[:, [0, 2]] == pytest.approx(np.tile([1.33, 1.8], (len(hand), 1)), abs=1e-8)
-    assert hand[[0, -1], 1] == pytest.approx([-1.0, 1.0], abs=1e-8)
+    end_effector = end_effector_positions(robot, sent[0], "tool")
+    assert end_effector[:, [0, 2]] == pytest.approx(
+        np.tile([1.33, 1.8], (len(end_effector), 1)), abs=1e-8
+    )
+    assert end_effector[[0, -1], 1] == pytest.approx([-1.0, 1.0], abs=1e-8)
     first, *others = (frame_pose(robot, p.positions, "tool").rotation for p in sent[0].points)
     assert max(np.abs(R - first).max() for R in others) < 1e-8
 

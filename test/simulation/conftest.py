@@ -34,7 +34,7 @@ def slider():
 def panda():
     """Equations of the Panda of example-robot-data, fingers locked; skips where there is none.
 
-    Left free and without stops, the fingers would be flung out of the hand.
+    Left free and without stops, the fingers would be flung out of the end effector.
     """
     paths = [path for path in all_example_urdfs() if path.name == "panda.urdf"]
     if not paths:

@@ -210,9 +210,11 @@ def test_an_arm_that_is_thrown_comes_to_rest_once_it_is_stopped(name, seed, spee
 def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_oscillation(seed):
     random, dynamics = np.random.default_rng(seed), ROBOTS["panda"]
     tree, joints = dynamics.robot, dynamics.robot.joint_names[:7]
-    hand = tree.tips[0]
+    end_effector = tree.tips[0]
     loads = [
-        Dynamics(tree.with_payload(hand, random.uniform(0.0, 1.0), random.uniform(0.0, 0.1, 3)))
+        Dynamics(
+            tree.with_payload(end_effector, random.uniform(0.0, 1.0), random.uniform(0.0, 0.1, 3))
+        )
         for _ in range(8)
     ]
     loop, settings = Loop(dynamics, 1000), Settings()

@@ -6,7 +6,7 @@ import pytest
 from robot_dynamics import read_urdf
 from robot_dynamics.kinematics import frame_jacobian, link_poses
 from robot_dynamics.robot import find_robot
-from robot_dynamics.robot.endpoint import default_hand
+from robot_dynamics.robot.endpoint import default_end_effector
 from robot_dynamics.simulation.start_pose import start_pose
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -14,9 +14,9 @@ from robot_dynamics.trajectory.motions import middle_pose
 @pytest.mark.parametrize("name", ["ur3", "ur5", "ur10", "kinova"])
 def test_an_arm_that_is_singular_in_the_middle_starts_bent(name):
     robot = read_urdf(find_robot(name))
-    hand, q = default_hand(robot), start_pose(robot)
+    end_effector, q = default_end_effector(robot), start_pose(robot)
     singular, bent = (
-        np.linalg.svd(frame_jacobian(robot, at, hand), compute_uv=False)[-1]
+        np.linalg.svd(frame_jacobian(robot, at, end_effector), compute_uv=False)[-1]
         for at in (middle_pose(robot), q)
     )
     assert singular < 1e-6

@@ -104,7 +104,7 @@ def assert_dual(J, rank):
 
 
 def test_duality_of_a_redundant_arm():
-    """The Panda: one motion of the elbow moves no hand, and no force balances its efforts."""
+    """The Panda: one motion of the elbow moves no tip, and no force balances its efforts."""
     arm = Dynamics(read_urdf(find_robot("panda")))
     J = arm.jacobian(np.array([0.3, -0.5, 0.2, -1.8, 0.4, 1.6, 0.7, 0.0]), "panda_hand")[:, :7]
     spaces = assert_dual(J, rank=6)

@@ -79,11 +79,14 @@ def test_efforts_that_only_move_a_redundant_arm_are_balanced_by_no_wrench():
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 8))
 def test_range_and_null_spaces_of_jacobian_and_transpose_are_complements(seed, m, n):
-    """Section 4.1.3: R(J) with N(J^T) fills the space of the hand, N(J) with R(J^T) the joints'."""
+    """Section 4.1.3: R(J) with N(J^T) fills the task space, N(J) with R(J^T) the joint space."""
     J = np.random.default_rng(seed).integers(-1, 2, (m, n)).astype(float)
     spaces = mobility(J)
-    hand, joints = np.hstack([spaces.moved, spaces.lost]), np.hstack([spaces.efforts, spaces.idle])
-    assert hand.T @ hand == pytest.approx(np.eye(m), abs=ROUND_OFF)
+    end_effector, joints = (
+        np.hstack([spaces.moved, spaces.lost]),
+        np.hstack([spaces.efforts, spaces.idle]),
+    )
+    assert end_effector.T @ end_effector == pytest.approx(np.eye(m), abs=ROUND_OFF)
     assert joints.T @ joints == pytest.approx(np.eye(n), abs=ROUND_OFF)
 
 

@@ -122,8 +122,8 @@ def test_a_replayed_run_is_the_run_bit_for_bit(plan, table):
         assert error == table["error"][row]
 
 
-def test_the_error_of_the_hand_is_measured_and_judged(plan):
-    modes, limits = ("pd", "operational_space"), RunLimits(hand_position=0.02)
+def test_the_error_of_the_end_effector_is_measured_and_judged(plan):
+    modes, limits = ("pd", "operational_space"), RunLimits(end_effector_position=0.02)
     plan = dataclasses.replace(plan, modes=modes, limits=limits, runs=64)
     table, arm = study(plan, in_process(1)), Dynamics(plan.robot)
     for row in (5, 69):
@@ -131,18 +131,23 @@ def test_the_error_of_the_hand_is_measured_and_judged(plan):
         desired, real = (arm.pose(q).position for q in (again.log.q_d, again.log.q))
         off = np.linalg.norm(desired - real, axis=1)
         # Round-off: both sides compute the same poses in another order
-        assert table["hand_peak_position"][row] == pytest.approx(off.max(), abs=1e-12)
-        assert table["hand_rms_position"][row] == pytest.approx(np.sqrt(np.mean(off**2)), abs=1e-12)
-    assert table.units["hand_peak_rotation"] == "rad"
-    within = table["hand_peak_position"] <= 0.02
+        assert table["end_effector_peak_position"][row] == pytest.approx(off.max(), abs=1e-12)
+        assert table["end_effector_rms_position"][row] == pytest.approx(
+            np.sqrt(np.mean(off**2)), abs=1e-12
+        )
+    assert table.units["end_effector_peak_rotation"] == "rad"
+    within = table["end_effector_peak_position"] <= 0.02
     assert 0 < within.sum() < len(table)
-    assert table["ok[hand]"].tolist() == within.tolist()
+    assert table["ok[end_effector]"].tolist() == within.tolist()
     led = table.of_mode("operational_space")
     assert led["ok[error]"].all()  # joints that nothing controls
-    assert led["hand_peak_position"][led.worst(1)[0]] == led["hand_peak_position"].max()
+    assert (
+        led["end_effector_peak_position"][led.worst(1)[0]]
+        == led["end_effector_peak_position"].max()
+    )
 
 
-def test_a_hand_gives_way_by_the_square_of_its_bandwidth(planar):
+def test_a_end_effector_gives_way_by_the_square_of_its_bandwidth(planar):
     vary = {
         "gain_error": distribution_of("gain_error", "-0.5..0.5"),
         "payload": distribution_of("payload", "0.1"),
@@ -156,22 +161,22 @@ def test_a_hand_gives_way_by_the_square_of_its_bandwidth(planar):
         vary=vary,
         duration=3.0,
     )
-    soft, usual, stiff = study(plan, in_process(1))["hand_peak_position"][::3]
-    # K = (w / w_0)^2 K_0. The hand sinks by up to 2 mm of an arm of a metre, so that the directions
-    # of K turn by a few thousandths. The loop takes a hundredth of the stiffest one
+    soft, usual, stiff = study(plan, in_process(1))["end_effector_peak_position"][::3]
+    # K = (w / w_0)^2 K_0. The end effector sinks by up to 2 mm of an arm of a metre, so that the
+    # directions of K turn by a few thousandths. The loop takes a hundredth of the stiffest one
     assert soft / usual == pytest.approx(4.0, rel=0.005)
     assert usual / stiff == pytest.approx(2.25, rel=0.012)
 
 
-def test_settings_of_the_hand_are_part_of_the_study(planar):
+def test_settings_of_the_end_effector_are_part_of_the_study(planar):
     settings = TaskSettings(np.full(6, 100.0), np.ones(6))
     modes = ("cartesian_impedance",)
-    plan = StudyPlan(planar, modes=modes, hand="link_1", task=settings)
+    plan = StudyPlan(planar, modes=modes, end_effector="link_1", task=settings)
     softer = dataclasses.replace(settings, stiffness=np.full(6, 100.0 - 1e-12))
     digests = {
         plan.digest(),
         dataclasses.replace(plan, task=softer).digest(),
-        dataclasses.replace(plan, hand="endpoint").digest(),
+        dataclasses.replace(plan, end_effector="endpoint").digest(),
     }
     assert len(digests) == 3
 
@@ -241,7 +246,7 @@ def test_limits_decide_what_fails(plan):
         ),
         ({"modes": ("pid",)}, "no mode 'pid' in robot_dynamics.control"),
         ({"duration": -1.0}, "duration is -1.0; give a positive number"),
-        ({"hand": "gripper"}, "no frame 'gripper' in robot 'planar_2r'"),
+        ({"end_effector": "gripper"}, "no frame 'gripper' in robot 'planar_2r'"),
         (
             {"vary": {"tilt": distribution_of("tilt", "0..1deg")}, "base_motion": SHAKE},
             "tilt turns the base that base_motion moves; leave one out",

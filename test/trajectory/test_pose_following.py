@@ -60,7 +60,7 @@ def test_the_papers_line_is_the_motion_of_its_closed_form():
     assert ours.positions == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_hand_is_on_the_line_at_its_poses_and_near_it_between(ur5):
+def test_the_end_effector_is_on_the_line_at_its_poses_and_near_it_between(ur5):
     start = pose_at(ur5, BENT, "tool0")
     path = straight_line(start, moved(start, 0.1, -0.3, 0.1), 3.0)
     ours, _ = follow_poses(ur5, path, "tool0", near=BENT)

@@ -37,7 +37,7 @@ def test_a_line_starts_and_ends_at_rest():
     assert speed.max() == pytest.approx(1.875 * np.linalg.norm(B.translation - A.translation) / 2.0)
 
 
-def test_a_circle_carries_the_hand_round_its_axis_by_guptas_law():
+def test_a_circle_carries_the_end_effector_round_its_axis_by_guptas_law():
     centre, axis = np.array([0.1, 0.0, 0.4]), np.array([0.0, 0.0, 2.0])
     path = circle(A, centre, axis, 6.0)
     psi = circle_law(path.times, (2.0, 2.0, 2.0)).angle

@@ -127,7 +127,7 @@ def test_page_draws_a_robot_that_controls_change(view, tab):
 
 
 def drag_a_joint(view, tab) -> None:
-    """By hand, a slider moves its joint and no other."""
+    """By end effector, a slider moves its joint and no other."""
     view.controls.motion.value = BY_HAND
     thumb = tab.get_by_role("slider").last
     until(lambda: view.arm.motion == BY_HAND and thumb.is_visible(), "sliders of the joints")
@@ -161,27 +161,27 @@ def pixel(view, tab, point) -> np.ndarray:
 def test_hand_follows_the_handle_that_is_dragged_in_the_scene(view, tab):
     view.controls.motion.value = BY_HAND
     until(lambda: view.arm.motion == BY_HAND, "sliders of the joints")
-    bent = np.array([-1.2, 2.4])  # the hand is beside the base, in the middle of the scene
+    bent = np.array([-1.2, 2.4])  # the end effector is beside the base, in the middle of the scene
     view.controls.sliders.move(bent)
     until(lambda: far(view.arm.snapshot().q, bent) < 0.1, "a bent arm")
     tab.set_viewport_size({"width": 1200, "height": 560})  # room between the panels
     view.controls.mode.value = "cartesian_impedance"
-    until(lambda: view.arm.target is not None, "a mode of the hand")
+    until(lambda: view.arm.target is not None, "a mode of the end effector")
     at = view.arm.target
     upwards = int(np.argmax(np.abs(at.rotation[2])))
     arrow = at.rotation[:, upwards] * 0.08 * view.page.size
     seen = view.arm.time
     until(lambda: view.arm.time > seen + 1.0, "a handle that is drawn")
-    hand, tip = pixel(view, tab, at.translation), pixel(view, tab, at.translation + arrow)
+    end_effector, tip = pixel(view, tab, at.translation), pixel(view, tab, at.translation + arrow)
     tab.mouse.move(*tip)
     drawn(tab)
     tab.mouse.down()
     for share in (0.2, 0.4, 0.6, 0.8, 1.0):
-        tab.mouse.move(*(tip + share * (tip - hand)))
+        tab.mouse.move(*(tip + share * (tip - end_effector)))
         drawn(tab)
     tab.mouse.up()
     if folder := os.environ.get("SCREENSHOTS"):
-        Image.fromarray(picture(tab)).save(Path(folder) / "hand.png")
+        Image.fromarray(picture(tab)).save(Path(folder) / "target.png")
     arm, axis = view.arm, at.rotation[:, upwards]
 
     def dragged() -> np.ndarray:
@@ -191,10 +191,13 @@ def test_hand_follows_the_handle_that_is_dragged_in_the_scene(view, tab):
     np.testing.assert_allclose(np.cross(dragged(), axis), 0.0, atol=1e-6)  # along its arrow
     until(
         lambda: (
-            far(arm.dynamics.pose(arm.snapshot().q, arm.hands[0]).position, arm.target.translation)
+            far(
+                arm.dynamics.pose(arm.snapshot().q, arm.end_effectors[0]).position,
+                arm.target.translation,
+            )
             < 0.01
         ),
-        "a hand that follows",
+        "an end effector that follows",
     )
 
 

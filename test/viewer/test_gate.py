@@ -20,8 +20,8 @@ from robot_dynamics.viewer import gate
 from robot_dynamics.viewer.address import TOKEN_VARIABLE, announcement, page_token
 from robot_dynamics.viewer.controls import MessageLine
 from robot_dynamics.viewer.gate import valid_value
-from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.page import Page
+from robot_dynamics.viewer.target_gizmo import TargetGizmo
 from ros_system import wait_for
 
 HINT = "; open the address that the viewer printed"
@@ -76,10 +76,10 @@ def sent(page, *messages):
 
 
 def drag(wxyz=(1.0, 0.0, 0.0, 0.0), position=(0.1, 0.0, 0.0)):
-    """Return the message of a browser that drags the hand."""
+    """Return the message of a browser that drags the end effector."""
     return {
         "type": "TransformControlsUpdateMessage",
-        "name": "/hand",
+        "name": "/target",
         "wxyz": wxyz,
         "position": position,
         "owner": "",
@@ -87,7 +87,7 @@ def drag(wxyz=(1.0, 0.0, 0.0, 0.0), position=(0.1, 0.0, 0.0)):
 
 
 def drag_bound(end):
-    return {"type": f"TransformControlsDrag{end}Message", "name": "/hand", "owner": ""}
+    return {"type": f"TransformControlsDrag{end}Message", "name": "/target", "owner": ""}
 
 
 # -- who may open the page -------------------------------------------------------------------------
@@ -289,9 +289,9 @@ def test_message_that_no_page_sends_ends_its_connection_with_one_line(page, mess
 
 @pytest.fixture
 def gizmo(page):
-    """A handle at the hand of an arm, shown at a pose."""
+    """A handle at the end effector of an arm, shown at a pose."""
     page.server.scene.reset()
-    gizmo = HandGizmo(page.server, 1.0)
+    gizmo = TargetGizmo(page.server, 1.0)
     gizmo.show(Pose.identity())
     yield gizmo
     page.server.scene.reset()
@@ -308,7 +308,7 @@ def test_drag_of_a_browser_is_taken_once(page, gizmo, logged):
     assert logged() == []
 
 
-TURNED, MOVED = "the hand cannot be turned to ", "the hand cannot be moved to "
+TURNED, MOVED = "the end effector cannot be turned to ", "the end effector cannot be moved to "
 ELSEWHERE = "its handle is not on the page"
 
 
@@ -319,7 +319,7 @@ ELSEWHERE = "its handle is not on the page"
         *(("wxyz", x, TURNED) for x in ([1.0], [], None, "abcd", {}, [[1.0], 0, 0, 0])),
         *(("position", [0.0, 0.0, x], MOVED) for x in (NAN, -INF, 1e308, 1001.0, None, "1")),
         *(("position", x, MOVED) for x in ([1.0] * 4, [], None, 1.0, "abc")),
-        *(("name", x, ELSEWHERE) for x in ("/robot", "", None, ["/hand"], {}, 1)),
+        *(("name", x, ELSEWHERE) for x in ("/robot", "", None, ["/target"], {}, 1)),
     ],
 )
 def test_drag_to_what_is_no_pose_gives_one_line_and_moves_nothing(

@@ -80,7 +80,7 @@ def test_an_arm_on_a_base_that_shakes_follows_and_its_efforts_are_those_of_the_m
 
 def test_push_on_a_floating_arm_moves_it_that_way(robot):
     arm = LiveArm(robot)
-    arm.advance(STEP, ArmSettings(motion=BY_HAND, hand=np.array([0.4, 0.7])))
+    arm.advance(STEP, ArmSettings(motion=BY_HAND, positions=np.array([0.4, 0.7])))
     floating = ArmSettings(motion=STILL, mode="gravity_compensation")
     before = arm.dynamics.pose(arm.snapshot().q, arm.frame).position
     push = np.array([2.0, 0.0, 0.0])
@@ -92,20 +92,20 @@ def test_push_on_a_floating_arm_moves_it_that_way(robot):
 
 def test_arm_by_hand_stays_where_the_sliders_are_and_shows_its_weight(robot):
     arm = LiveArm(robot)
-    hand = np.array([0.4, -0.9])
-    arm.advance(STEP, ArmSettings(motion=BY_HAND, hand=hand))
+    positions = np.array([0.4, -0.9])
+    arm.advance(STEP, ArmSettings(motion=BY_HAND, positions=positions))
     now = arm.snapshot()
-    np.testing.assert_array_equal(now.q, hand)
-    np.testing.assert_allclose(now.tau, arm.dynamics.gravity(hand), rtol=ROUND_OFF)
+    np.testing.assert_array_equal(now.q, positions)
+    np.testing.assert_allclose(now.tau, arm.dynamics.gravity(positions), rtol=ROUND_OFF)
     assert now.q_d is None
 
 
-def test_motion_after_by_hand_begins_where_the_hand_left_the_arm(robot):
+def test_motion_after_by_hand_begins_where_the_sliders_left_the_arm(robot):
     arm = LiveArm(robot)
-    hand = np.array([0.4, -0.9])
-    arm.advance(STEP, ArmSettings(motion=BY_HAND, hand=hand))
+    positions = np.array([0.4, -0.9])
+    arm.advance(STEP, ArmSettings(motion=BY_HAND, positions=positions))
     arm.advance(STEP, ArmSettings())
-    np.testing.assert_allclose(arm.snapshot().q_d, hand, atol=1e-2)  # 40 ms of a soft start
+    np.testing.assert_allclose(arm.snapshot().q_d, positions, atol=1e-2)  # 40 ms of a soft start
 
 
 def test_reset_puts_the_arm_at_rest_in_the_middle(robot):
@@ -120,74 +120,76 @@ def test_reset_puts_the_arm_at_rest_in_the_middle(robot):
 
 # -- in task space ---------------------------------------------------------------------------------
 
-HAND = ArmSettings(mode="cartesian_impedance")
+IN_TASK_SPACE = ArmSettings(mode="cartesian_impedance")
 
-NEAR_M = 1e-3  # of a target that the hand has reached: friction over the default stiffness
+NEAR_M = 1e-3  # of a target that the end effector has reached: friction over the default stiffness
 
 
 @pytest.fixture
 def bent(robot):
-    """An arm away from its stretched pose, whose hand is controlled."""
+    """An arm away from its stretched pose, whose end effector is controlled."""
     arm = LiveArm(robot)
-    arm.advance(STEP, ArmSettings(motion=BY_HAND, hand=np.array([0.4, 0.9])))
-    arm.advance(STEP, HAND)
+    arm.advance(STEP, ArmSettings(motion=BY_HAND, positions=np.array([0.4, 0.9])))
+    arm.advance(STEP, IN_TASK_SPACE)
     return arm
 
 
 def place(arm: LiveArm) -> np.ndarray:
-    return arm.dynamics.pose(arm.snapshot().q, arm.hands[0]).position
+    return arm.dynamics.pose(arm.snapshot().q, arm.end_effectors[0]).position
 
 
 def led_to(arm: LiveArm, way: list[float]) -> float:
-    """Lead the hand along a way, m, and return its largest speed, m/s."""
+    """Lead the end effector along a way, m, and return its largest speed, m/s."""
     fastest, target = 0.0, arm.target
     arm.aim(Pose(target.rotation, target.translation + way))
     for _ in range(60):
         before = place(arm)
-        arm.advance(STEP, HAND)
+        arm.advance(STEP, IN_TASK_SPACE)
         fastest = max(fastest, float(np.linalg.norm(place(arm) - before)) / STEP)
     return fastest
 
 
-def test_hand_is_held_where_it_is_until_it_is_led_somewhere_else(bent):
+def test_end_effector_is_held_where_it_is_until_it_is_led_somewhere_else(bent):
     at = place(bent)
     for motion in bent.motions:
-        bent.advance(STEP, replace(HAND, motion=motion))
+        bent.advance(STEP, replace(IN_TASK_SPACE, motion=motion))
     np.testing.assert_allclose(place(bent), at, atol=NEAR_M)
     assert bent.snapshot().q_d is None
 
 
-def test_hand_follows_its_target_at_limited_speed(bent):
+def test_end_effector_follows_its_target_at_limited_speed(bent):
     at, way = place(bent), [-0.1, 0.0, 0.15]
     assert led_to(bent, way) < 1.1 * bent._task.settings.speed[0]  # the spring lags a little
     np.testing.assert_allclose(place(bent) - at, way, atol=NEAR_M)
     np.testing.assert_allclose(bent.target.translation, at + way, atol=NEAR_M)
 
 
-def test_push_on_the_hand_displaces_it_as_its_spring_says(bent):
+def test_push_on_the_end_effector_displaces_it_as_its_spring_says(bent):
     at, push = place(bent), 10.0
     for _ in range(40):
-        bent.advance(STEP, replace(HAND, push=(0.0, 0.0, push)))
+        bent.advance(STEP, replace(IN_TASK_SPACE, push=(0.0, 0.0, push)))
     stiffness = bent._task.settings.stiffness[2, 2]
     moved = place(bent) - at
-    assert moved[2] == pytest.approx(push / stiffness, rel=0.05)  # the hand turns a little, too
+    assert moved[2] == pytest.approx(
+        push / stiffness, rel=0.05
+    )  # the end effector turns a little, too
     assert abs(moved[0]) < NEAR_M
 
 
-def test_joints_take_over_where_the_hand_has_left_the_arm(bent):
+def test_joints_take_over_where_the_end_effector_has_left_the_arm(bent):
     led_to(bent, [-0.1, 0.0, 0.15])
     at = bent.snapshot().q
     bent.advance(STEP, ArmSettings())
     np.testing.assert_allclose(bent.snapshot().q_d, at, atol=1e-2)  # 40 ms of a soft start
     assert bent.target is None
     bent.aim(Pose.identity())  # too late
-    bent.advance(STEP, HAND)
+    bent.advance(STEP, IN_TASK_SPACE)
     assert np.linalg.norm(bent.target.translation - place(bent)) < 1e-2
 
 
-def test_reset_holds_the_hand_in_the_middle(bent, robot):
+def test_reset_holds_the_end_effector_in_the_middle(bent, robot):
     led_to(bent, [-0.1, 0.0, 0.15])
     bent.reset()
-    bent.advance(STEP, HAND)
+    bent.advance(STEP, IN_TASK_SPACE)
     np.testing.assert_allclose(bent.snapshot().q, middle_pose(robot), atol=1e-3)
     np.testing.assert_allclose(bent.target.translation, place(bent), atol=NEAR_M)

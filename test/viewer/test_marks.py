@@ -68,13 +68,15 @@ def test_balls_are_opaque_so_that_their_colour_is_steady(marks):
 
 def test_a_law_in_task_space_shows_target_and_error_in_place_of_the_reference(robot, marks):
     q, q_d = [0.3, 0.4], np.array([1.0, -0.5])
-    hand = Pose(*Dynamics(robot).pose(np.array(q)))
+    end_effector = Pose(*Dynamics(robot).pose(np.array(q)))
     turn = rotation_about(np.array([0.0, 0.0, 1.0]), np.radians(30.0))
-    target = Pose(turn @ hand.rotation, hand.translation + [0.03, 0.0, 0.04])
-    found = shown(marks, q, q_d=q_d, hand=hand, target=target)
+    target = Pose(turn @ end_effector.rotation, end_effector.translation + [0.03, 0.0, 0.04])
+    found = shown(marks, q, q_d=q_d, end_effector=end_effector, target=target)
     assert not found["reference", 0].shown
     assert found["target", 2].text == "target: 50 mm, 30 deg"
-    np.testing.assert_allclose(found["target", 1].points[0], hand.translation, atol=ROUND_OFF)
+    np.testing.assert_allclose(
+        found["target", 1].points[0], end_effector.translation, atol=ROUND_OFF
+    )
     np.testing.assert_allclose(found["target", 1].points[1], target.translation, atol=ROUND_OFF)
     start, end = map(np.array, found["target", 0].points[:2])
     along = (end - start) / np.linalg.norm(end - start)
@@ -84,13 +86,13 @@ def test_a_law_in_task_space_shows_target_and_error_in_place_of_the_reference(ro
     assert not any(joints["target", k].shown for k in range(3))
 
 
-def test_a_wrench_is_an_arrow_at_the_hand_and_none_removes_it(robot, marks):
+def test_a_wrench_is_an_arrow_at_the_end_effector_and_none_removes_it(robot, marks):
     q, wrench = [0.3, 0.4], np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     found = shown(marks, q, wrench=wrench)
     assert (found["wrench", 0].shown, found["wrench", 1].shown) == (True, False)
-    hand = Dynamics(robot).pose(np.array(q))
+    end_effector = Dynamics(robot).pose(np.array(q))
     start, end = np.array(found["wrench", 0].points)
-    np.testing.assert_allclose(start, hand.position, atol=ROUND_OFF)
-    expected = FORCE_SCALE * hand.rotation @ wrench[:3]
+    np.testing.assert_allclose(start, end_effector.position, atol=ROUND_OFF)
+    expected = FORCE_SCALE * end_effector.rotation @ wrench[:3]
     np.testing.assert_allclose(end - start, expected, atol=ROUND_OFF)
     assert not shown(marks, q)["wrench", 0].shown

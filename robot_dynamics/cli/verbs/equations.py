@@ -13,7 +13,7 @@ import argparse
 from dataclasses import replace
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot
-from robot_dynamics.cli.chosen_joints import add_hand, hand_of, robot_of
+from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--name", help="beginning of the functions' names (default: the robot's name)"
     )
-    add_hand(parser, "frame of pose and jacobian, and of --with wrench or payload")
+    add_end_effector(parser, "frame of pose and jacobian, and of --with wrench or payload")
     parser.add_argument(
         "--with",
         dest="inputs",
@@ -148,7 +148,7 @@ def _variant(arguments: argparse.Namespace, robot: Robot, kernel: str) -> Varian
         if kernel in WITHOUT[name]:
             reason = "does not depend on it" if name != "friction" else "is written without it"
             raise ArgumentError(f"--with {name}: kernel '{kernel}' {reason}")
-    frame = hand_of(arguments, robot) if loaded or kernel in OF_FRAMES else None
+    frame = end_effector_of(arguments, robot) if loaded or kernel in OF_FRAMES else None
     return Variant(
         wrench_at=frame if "wrench" in given else None,
         payload_at=frame if "payload" in given else None,

@@ -34,10 +34,10 @@ from robot_dynamics.cli.arguments import (
     text_of_robot,
 )
 from robot_dynamics.cli.chosen_joints import (
-    add_hand,
+    add_end_effector,
     add_lock,
-    frame_or_hand,
-    hand_of,
+    end_effector_of,
+    frame_or_end_effector,
     robot_of,
     selection_words,
 )
@@ -80,7 +80,7 @@ from robot_dynamics.export.task_law import task_law_source
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.catalogue import split_arguments
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.spatial import Inertia
 
 
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     law = actions.add_parser("law", help="a law in task space as C99 functions")
     add_robot(law)
     law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
-    add_hand(law, "the hand: link or frame that is controlled")
+    add_end_effector(law, "the end effector: link or frame that is controlled")
     law.add_argument("--projector", choices=PROJECTORS, default=CONSISTENT)
     law.add_argument("--float", action="store_true", help="in single precision")
     add_lock(law, "joints that stand still, and their positions (rad or m)")
@@ -152,9 +152,11 @@ def _add_model(model: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--payload-frame",
         metavar="FRAME",
-        help="link or frame of payloads (default: the hand)",
+        help="link or frame of payloads (default: the end effector)",
     )
-    add_hand(model, "the hand, a link or frame that the modes in task space control")
+    add_end_effector(
+        model, "the end effector, a link or frame that the modes in task space control"
+    )
     model.add_argument(
         "--projector", choices=PROJECTORS, default=CONSISTENT, help="into their null space"
     )
@@ -187,9 +189,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _law(arguments: argparse.Namespace) -> int:
     """Write a law in task space, or print it."""
     robot = robot_of(arguments)
-    hand = hand_of(arguments, robot)
+    end_effector = end_effector_of(arguments, robot)
     scalar = "float" if arguments.float else "double"
-    text = task_law_source(Dynamics(robot), hand, arguments.mode, arguments.projector, scalar)
+    text = task_law_source(
+        Dynamics(robot), end_effector, arguments.mode, arguments.projector, scalar
+    )
     if arguments.output is None:
         print(text)
     else:
@@ -262,15 +266,15 @@ def _model(arguments: argparse.Namespace) -> int:
     """Write the library or the C file of a robot, and print how to load it."""
     arm = driven_arm(arguments)
     robot = arm.robot
-    hand = arguments.frame or hand_by_rule(robot)
-    payload, endpoint = _payload(arguments, robot, hand)
+    end_effector = arguments.frame or end_effector_by_rule(robot)
+    payload, endpoint = _payload(arguments, robot, end_effector)
     request = ModelRequest(
         text_of_robot(arguments.robot),
         arm.whole,
         arm.still,
         payload,
         endpoint,
-        hand,
+        end_effector,
         arguments.projector,
         arguments.bandwidth,
         drives_of(arguments.robot, arguments.parameters, robot),
@@ -285,10 +289,14 @@ def _model(arguments: argparse.Namespace) -> int:
     else:
         write_library(request, output)
     carried = f"payloads at '{endpoint}'" if endpoint else "no payloads"
-    hand = f", hand '{request.hand}'" if request.hand else ", no modes in task space"
+    end_effector = (
+        f", end effector '{request.end_effector}'"
+        if request.end_effector
+        else ", no modes in task space"
+    )
     file = parameter_file(arguments.robot, arguments.parameters)
     drives = f", drives of {file.name}" if file else ""
-    print(f"wrote {output}: {robot.dof} joints, {carried}{hand}{drives}")
+    print(f"wrote {output}: {robot.dof} joints, {carried}{end_effector}{drives}")
     if arguments.source:
         print("compile it by the command at its top, on the computer that loads it")
     else:
@@ -297,17 +305,17 @@ def _model(arguments: argparse.Namespace) -> int:
 
 
 def _payload(
-    arguments: argparse.Namespace, robot: Robot, hand: str | None
+    arguments: argparse.Namespace, robot: Robot, end_effector: str | None
 ) -> tuple[Inertia | None, str | None]:
-    """Return the payload and its frame, by default the hand."""
-    frame = arguments.payload_frame or hand
+    """Return the payload and its frame, by default the end effector."""
+    frame = arguments.payload_frame or end_effector
     if frame is not None:
         robot.frame(frame)
     if arguments.payload is None:
         if arguments.com is not None:
             raise ArgumentError("--com: is that of a payload; add --payload")
         return None, frame
-    frame = frame_or_hand(frame, robot, "--payload-frame")
+    frame = frame_or_end_effector(frame, robot, "--payload-frame")
     com = np.zeros(3)
     if arguments.com is not None:
         com = number_list("--com", arguments.com, ("x", "y", "z"))

@@ -37,7 +37,7 @@ from robot_dynamics.cli.arguments import (
     output_file,
     take_negative_lists,
 )
-from robot_dynamics.cli.chosen_joints import add_hand, hand_of, robot_of
+from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.progress import stages
 from robot_dynamics.cli.recordings import (
@@ -119,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="that load: mass; if they are known, mass centre in --load-frame, m, and "
         "xx,xy,xz,yy,yz,zz, inertia about it, kg m^2",
     )
-    add_hand(parser, "link or frame of the load", "--load-frame")
+    add_end_effector(parser, "link or frame of the load", "--load-frame")
     take_negative_lists(parser)
     add_json(parser)
 
@@ -307,7 +307,7 @@ def _gains(
         recordings,
         read_recordings(arguments, robot, arguments.loaded),
         load,
-        hand_of(arguments, robot, "--load-frame"),
+        end_effector_of(arguments, robot, "--load-frame"),
         load_known=load_known,
         known=known,
         actuators=actuators,

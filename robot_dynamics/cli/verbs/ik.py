@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, number_list, take_negative_lists
-from robot_dynamics.cli.chosen_joints import add_hand, hand_of, robot_of
+from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
@@ -28,7 +28,7 @@ from robot_dynamics.kinematics.selection import DIRECTIONS, SELECTION_AXES
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    add_hand(parser, "link or named frame")
+    add_end_effector(parser, "link or named frame")
     take_negative_lists(parser)
     parser.add_argument("--position", metavar="X,Y,Z", required=True, help="of the frame, m")
     orientation = parser.add_mutually_exclusive_group()
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot = robot_of(arguments, inertia=False)
     ik = InverseKinematics(
         robot,
-        hand_of(arguments, robot),
+        end_effector_of(arguments, robot),
         redundant=arguments.given,
         solver=arguments.solver,
         selection=arguments.selection or DIRECTIONS,

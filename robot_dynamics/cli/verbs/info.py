@@ -42,7 +42,7 @@ from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.robot.plausibility import inertialess_joints, plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.document import ESTIMATES
@@ -242,7 +242,7 @@ def only_chain(robot: Robot) -> str | None:
     serial = all(parent == k for k, parent in enumerate(tree.parents))
     if not tree.joints or not serial or any(joint.mimic is not None for joint in tree.joints):
         return None
-    return hand_by_rule(robot) or tree.links[-1].name
+    return end_effector_by_rule(robot) or tree.links[-1].name
 
 
 def chain_rows(chain: Chain) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import add_hand, hand_of, robot_of
+from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.cli.verbs.info import chain_rows
 from robot_dynamics.foundation.text_tables import joint_table
@@ -20,7 +20,7 @@ from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenb
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    add_hand(parser, "link or named frame")
+    add_end_effector(parser, "link or named frame")
     parser.add_argument(
         "--convention",
         choices=CONVENTIONS,
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print table, structure and branches."""
     robot = robot_of(arguments, inertia=False)
-    frame = hand_of(arguments, robot)
+    frame = end_effector_of(arguments, robot)
     table = denavit_hartenberg(robot, frame, arguments.convention)
     ik = InverseKinematics(robot, frame)
     if arguments.json:

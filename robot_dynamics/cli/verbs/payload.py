@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import add_hand, hand_of, robot_of
+from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     add_parameters,
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_recordings(parser)
     add_parameters(parser)
-    add_hand(parser, "link or frame of the load")
+    add_end_effector(parser, "link or frame of the load")
     add_json(parser)
 
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     drives = drives_of(arguments.robot, arguments.parameters, robot)
     known = (Friction.of(robot),) if drives is None else (drives.friction, drives.rotor_inertia)
     model = EffortModel.of(robot, *known)
-    frame = hand_of(arguments, robot)
+    frame = end_effector_of(arguments, robot)
     recordings = read_recordings(arguments, robot)
     load = identify_payload(robot, model, recordings, frame, cutoff=arguments.cutoff)
     if arguments.json:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, joint_values, take_negative_lists
-from robot_dynamics.cli.chosen_joints import add_hand, hand_of, robot_of
+from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.trajectory.motions import middle_pose
@@ -21,7 +21,7 @@ from robot_dynamics.trajectory.motions import middle_pose
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    add_hand(parser, "link or named frame")
+    add_end_effector(parser, "link or named frame")
     take_negative_lists(parser)
     parser.add_argument(
         "--q",
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print position and orientation, as `robot-dynamics ik` takes them."""
     robot = robot_of(arguments, inertia=False)
     q = joint_values("--q", arguments.q, robot, middle_pose(robot))
-    frame = hand_of(arguments, robot)
+    frame = end_effector_of(arguments, robot)
     R, p = frame_pose(robot, q, frame)
     turn = Rotation.from_matrix(R)
     if arguments.json:

@@ -8,8 +8,9 @@ robot-dynamics simulate panda --record run.mcap                for replay, plot,
 robot-dynamics simulate arm.urdf --parameters arm.yaml         with identified friction
 robot-dynamics simulate arm.urdf --parameters soft.yaml --encoders motor       of elastic joints
 robot-dynamics simulate panda --base-motion sine:y:0.05:1       on a platform that shakes
-robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
-robot-dynamics simulate openarm.urdf --driver openarm           behind drives that close the loop
+robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the end
+effector robot-dynamics simulate openarm.urdf --driver openarm           behind drives that close
+the loop
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ from robot_dynamics.cli.arguments import (
     output_folder,
     text_of_robot,
 )
-from robot_dynamics.cli.chosen_joints import add_hand, add_lock, hand_of, still_joints
+from robot_dynamics.cli.chosen_joints import (
+    add_end_effector,
+    add_lock,
+    end_effector_of,
+    still_joints,
+)
 from robot_dynamics.cli.driven_arm import add_driver, driven_arm
 from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
 from robot_dynamics.cli.progress import stages
@@ -87,9 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_parameters(parser)
     add_lock(parser, "joints that the motion leaves out, and where they stand (rad or m)")
     parser.add_argument(
-        "--mode", choices=list(TASK_MODES), help="follow with the hand, and compare its errors"
+        "--mode",
+        choices=list(TASK_MODES),
+        help="follow with the end effector, and compare its errors",
     )
-    add_hand(parser, "the hand with --mode")
+    add_end_effector(parser, "the end effector with --mode")
     parser.add_argument(
         "--base-motion",
         metavar="MOTION",
@@ -132,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
     if model.elasticity is not None:
         return _on_springs(arguments, model, plant, motion)
     if arguments.mode is not None:
-        return _follow_with_hand(arguments, model, plant, motion)
+        return _follow_with_end_effector(arguments, model, plant, motion)
     rate, logs = arguments.rate, {}
     with stages() as progress:
         for k, mode in enumerate(CONTROL):
@@ -273,31 +281,42 @@ def _on_moving_base(arguments: argparse.Namespace, robot: Robot) -> int:
     return 0
 
 
-def _follow_with_hand(
+def _follow_with_end_effector(
     arguments: argparse.Namespace, model: Model, plant: Plant, motion: Trajectory
 ) -> int:
-    """Simulate a mode of the hand beside feedforward, and print the errors of the hand."""
+    """Simulate a mode in task space beside feedforward, and print the errors of both."""
     if arguments.output is not None or arguments.record is not None:
         raise ArgumentError("--mode prints a table; leave out --output and --record")
     robot, mode, period = model.dynamics.robot, arguments.mode, 1.0 / arguments.rate
-    hand = hand_of(arguments, robot)
+    end_effector = end_effector_of(arguments, robot)
     tuner, gains = Tuner(model.dynamics), model.gains
     model = tuner.model(model, gains, model.bandwidth, Sampling.of(period))
     laws = {
         "feedforward": LawController(model, "feedforward", period=period),
-        mode: LawController(model, mode, period=period, task=Task(model, hand)),
+        mode: LawController(model, mode, period=period, task=Task(model, end_effector)),
     }
     errors = {
-        name: hand_errors(model, hand, simulate(plant, law, motion, rate=arguments.rate))
+        name: end_effector_errors(
+            model, end_effector, simulate(plant, law, motion, rate=arguments.rate)
+        )
         for name, law in laws.items()
     }
     rms = {name: np.sqrt(np.mean(error**2, axis=0)) for name, error in errors.items()}
     peak = {name: np.abs(error).max(axis=0) for name, error in errors.items()}
     if arguments.json:
-        print_json({"hand": hand, "directions": DIRECTIONS, "rms_error": rms, "peak_error": peak})
+        print_json(
+            {
+                "end_effector": end_effector,
+                "directions": DIRECTIONS,
+                "rms_error": rms,
+                "peak_error": peak,
+            }
+        )
         return 0
     headings = [f"{what} {name}" for name in errors for what in ("RMS", "peak")]
-    table = TextTable(f"{hand}, masses {arguments.mass_error:+g} %", ["error", ""], headings)
+    table = TextTable(
+        f"{end_effector}, masses {arguments.mass_error:+g} %", ["error", ""], headings
+    )
     for k, direction in enumerate(DIRECTIONS):
         cells = [1e3 * found[name][k] for name in errors for found in (rms, peak)]
         table.add_row(direction, "mm" if k < 3 else "mrad", *(f"{cell:.3f}" for cell in cells))
@@ -305,9 +324,9 @@ def _follow_with_hand(
     return 0
 
 
-def hand_errors(model: Model, hand: str, log: Log) -> Array:
-    """Return desired minus measured pose of the hand in the root link, shape (N, 6), m and rad."""
-    desired, measured = (model.dynamics.pose(q, hand) for q in (log.q_d, log.q))
+def end_effector_errors(model: Model, end_effector: str, log: Log) -> Array:
+    """Return the error of the end effector in the root link, shape (N, 6), m and rad."""
+    desired, measured = (model.dynamics.pose(q, end_effector) for q in (log.q_d, log.q))
     turns = desired.rotation @ np.swapaxes(measured.rotation, -1, -2)
     return np.hstack([desired.position - measured.position, [rotation_vector(R) for R in turns]])
 

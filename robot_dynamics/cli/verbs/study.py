@@ -3,8 +3,8 @@
 robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs 10000
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
 robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
-robot-dynamics study ur5 --modes cartesian_impedance --payload 0..3 --max-hand-position 0.005
-robot-dynamics study panda --base-motion sine:y:0.05:1 --known-base still   on a ship
+robot-dynamics study ur5 --modes cartesian_impedance --payload 0..3 --max-end-effector-position
+0.005 robot-dynamics study panda --base-motion sine:y:0.05:1 --known-base still   on a ship
 robot-dynamics study openarm.urdf --driver openarm --mass-error 20%   behind its drives
 robot-dynamics study out/study.yaml --resume          continue after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     repeat one run and draw it
@@ -28,7 +28,7 @@ from typing import Any
 import yaml
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
-from robot_dynamics.cli.chosen_joints import HAND_RULE, frame_or_hand
+from robot_dynamics.cli.chosen_joints import END_EFFECTOR_RULE, frame_or_end_effector
 from robot_dynamics.cli.driven_arm import DrivenArm, driven_arm
 from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
 from robot_dynamics.cli.progress import stages
@@ -86,7 +86,7 @@ _DEFAULTS: dict[str, Any] = {
     "gains": "fitted",
     "integral": 0.0,
     "effort_rate": float("inf"),
-    "hand": None,
+    "end_effector": None,
     "frame": None,
     "known_payload": 0.0,
     "parameters": None,
@@ -96,8 +96,8 @@ _DEFAULTS: dict[str, Any] = {
     "encoders": LINK,
     "max_error": 0.05,
     "max_saturation": 1.0,
-    "max_hand_position": float("inf"),
-    "max_hand_rotation": float("inf"),
+    "max_end_effector_position": float("inf"),
+    "max_end_effector_rotation": float("inf"),
 }
 """Options that a study file may set too, besides the robot and the distributions."""
 
@@ -125,9 +125,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "gains": "fitted to the sampled loop, ideal, or a .yaml with those of controller_node",
         "integral": "ki over kp, 1/s",
         "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
-        "hand": "frame whose error is measured and that laws in task space lead "
-        f"(default: {HAND_RULE})",
-        "frame": f"frame that carries the payload (default: {HAND_RULE})",
+        "end_effector": "frame whose error is measured and that laws in task space lead "
+        f"(default: {END_EFFECTOR_RULE})",
+        "frame": f"frame that carries the payload (default: {END_EFFECTOR_RULE})",
         "known_payload": "load in the law's model, kg",
         "parameters": ".yaml of friction, rotors and elasticity (default: beside the URDF)",
         "lock": "joints to lock, NAME=POSITION with commas",
@@ -149,8 +149,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("limits of a run")
     _option(limits, "max_error", "largest position error, rad or m")
     _option(limits, "max_saturation", "largest share of the time with saturated effort")
-    _option(limits, "max_hand_position", "largest position error of the hand, m")
-    _option(limits, "max_hand_rotation", "largest rotation error of the hand, rad")
+    _option(limits, "max_end_effector_position", "largest position error of the end effector, m")
+    _option(limits, "max_end_effector_rotation", "largest rotation error of the end effector, rad")
     limits.add_argument(
         "--keep", type=float, help="find the largest bandwidth that this share of runs survives"
     )
@@ -293,7 +293,7 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
         vary["rate"] = rate
     motions = tuple(_motion(text, robot) for text in str(options["motion"]).split(","))
     if "payload" in vary or options["known_payload"]:
-        options = {**options, "frame": frame_or_hand(options["frame"], robot, "--frame")}
+        options = {**options, "frame": frame_or_end_effector(options["frame"], robot, "--frame")}
     moves = options["base_motion"]
     given = None if options["parameters"] is None else Path(str(options["parameters"]))
     drives = drives_of(str(options["robot"]), given, robot)
@@ -315,8 +315,8 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
         limits=RunLimits(
             float(options["max_error"]),
             float(options["max_saturation"]),
-            float(options["max_hand_position"]),
-            float(options["max_hand_rotation"]),
+            float(options["max_end_effector_position"]),
+            float(options["max_end_effector_rotation"]),
         ),
         **feedback,
         **{
@@ -328,7 +328,7 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
                     "encoders",
                     "integral",
                     "effort_rate",
-                    "hand",
+                    "end_effector",
                     "frame",
                     "known_payload",
                 ),

@@ -11,7 +11,12 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.arguments import add_robot
-from robot_dynamics.cli.chosen_joints import add_hand, add_lock, frame_or_hand, robot_of
+from robot_dynamics.cli.chosen_joints import (
+    add_end_effector,
+    add_lock,
+    frame_or_end_effector,
+    robot_of,
+)
 from robot_dynamics.cli.verbs.urdf import add_output, write
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS
 from robot_dynamics.robot.table_columns import ZERO
@@ -21,7 +26,7 @@ from robot_dynamics.robot.table_text import table_text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    add_hand(parser, "link or named frame")
+    add_end_effector(parser, "link or named frame")
     add_lock(parser, "joints that stand still, and where, rad or m")
     parser.add_argument(
         "--as", dest="form", choices=("dh", ZERO), default="dh", help="kind of table (default: dh)"
@@ -42,6 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     as_csv = arguments.csv or (output is not None and output.suffix.lower() == ".csv")
     convention = ZERO if arguments.form == ZERO else arguments.convention
-    frame = frame_or_hand(arguments.frame or arguments.tip, robot, "--frame")
+    frame = frame_or_end_effector(arguments.frame or arguments.tip, robot, "--frame")
     write(output, table_text(robot, frame, convention, as_csv=as_csv))
     return 0

@@ -115,7 +115,7 @@ class Hulls:
         coal = needed("coal", "clearance of meshes", "identification")
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         a, b = (self.hulls[i] for i in pair)
-        # The second in axes of the first: one pose to hand over instead of two
+        # The second in axes of the first: one pose to end effector over instead of two
         R_ab = np.einsum("nji,njk->nik", R[:, a.link], R[:, b.link])
         p_ab = np.einsum("nji,nj->ni", R[:, a.link], p[:, b.link] - p[:, a.link])
         here, there = coal.Transform3s(), coal.Transform3s()

@@ -1,7 +1,8 @@
 """A serial chain as the axes of its joints in the zero reference position, seen from the root.
 
-As [Gupta1986] describes an arm: no frames but those of root and hand, so that inverse kinematics
-sees which axes meet and which are parallel. Motions are written on any scalar, as in `subproblems`.
+As [Gupta1986] describes an arm: no frames but those of root and end effector, so that inverse
+kinematics sees which axes meet and which are parallel. Motions are written on any scalar, as in
+`subproblems`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Closed-form inverse kinematics of a chain, for the structures that its axes can have.
 
     wrist       the last k <= 3 axes meet in one point: up to three joints bring the point to its
-                place (`positioning`), then the k turn the hand
+                place (`positioning`), then the k turn the end effector
     inner wrist three axes inside, 2 to 4 or 3 to 5 of six, meet in one point
     parallel    three axes are parallel: the joints around them first, then a triangle in a plane
 
-Each also from hand to root: a shoulder whose axes meet is the wrist of the reversed chain.
+Each also from end effector to root: a shoulder whose axes meet is the wrist of the reversed chain.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from robot_dynamics.kinematics.inverse.subproblems import times
 
 
 class ReversedEquations:
-    """Equations of a structure seen from the hand, for the inverse displacement."""
+    """Equations of a structure seen from the end effector, for the inverse displacement."""
 
     def __init__(self, equations: StructureEquations, n: int) -> None:
         self.equations, self.n, self.quartic = equations, n, equations.quartic
@@ -103,8 +103,8 @@ def _wrist(
 ) -> ClosedForm | None:
     axes = _reversed(chain.axes) if backwards else chain.axes
     names = ("wrist", "elbow", "shoulder") if backwards else ("shoulder", "elbow", "wrist")
-    # seen from the hand the point that has to be placed is the root's, which the hand knows nothing
-    # of: any point of the root link will do
+    # seen from the end effector the point that has to be placed is the root's, which the end
+    # effector knows nothing of: any point of the root link will do
     w = tuple(map(float, np.zeros(3) if backwards else chain.tool.translation))
     held = len(chain) - 1 - given if backwards and given is not None else given
     try:

@@ -37,7 +37,7 @@ from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
 from robot_dynamics.kinematics.inverse.subproblems import TOUCHING, Turn
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
-"""Free angles by default: cosine and sine, of arm and hand."""
+"""Free angles by default: cosine and sine, of arm and end effector."""
 
 SETTLED, SPECIAL = -1.0, -2.0
 """Values of `Branches.regular`."""

@@ -39,9 +39,9 @@ class InverseSolutions(_Fields):
             branch, NaN where the branch does not reach the pose.
         branch: Name of every row.
         residual: Distance from the pose, shape (s,): root of the squares by which the position (m)
-            and two directions of the hand at right angles are missed. With a selection, by which
-            its directions are: the position along them, m, one free axis, or the angle about one
-            selected axis, rad. NaN where q is.
+            and two directions of the end effector at right angles are missed. With a selection, by
+            which its directions are: the position along them, m, one free axis, or the angle about
+            one selected axis, rad. NaN where q is.
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
         why: `reason`, or a function of `pose` that finds it when it is read.

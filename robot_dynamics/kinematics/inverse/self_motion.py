@@ -41,7 +41,7 @@ def free_angles_within_reach(
     branch: Array,
     both: Array,
 ) -> Array:
-    """Find cosine and sine for arm and hand that bring branches of N poses into reach, (N, 4).
+    """Find cosine and sine of both turns that bring branches of N poses into reach, (N, 4).
 
     Args:
         closed: The closed form.
@@ -49,14 +49,14 @@ def free_angles_within_reach(
         p: Positions, shape (N, 3), m.
         redundant: Position of the redundant joint, shape (N, 1), or None.
         branch: Number of the branch, shape (N,).
-        both: Whether arm and hand may have to be turned by different angles, shape (N,).
+        both: Whether arm and end effector may have to be turned by different angles, shape (N,).
     """
 
     def of_branch(values: Array, trials: int) -> Array:  # from shape (N trials, s)
         return values[np.arange(len(values)), np.repeat(branch, trials)].reshape(-1, trials)
 
-    def residual(arm: Array, hand: Array) -> Array:  # of shape (N, trials), as the result
-        found = closed(*_repeated(arm, hand, R, p, redundant)).residual
+    def residual(arm: Array, end_effector: Array) -> Array:  # of shape (N, trials), as the result
+        found = closed(*_repeated(arm, end_effector, R, p, redundant)).residual
         return of_branch(np.where(np.isfinite(found), found, np.inf), arm.shape[1])
 
     def second_lever(arm: Array) -> Array:  # vanishes where another joint is free as well
@@ -64,8 +64,8 @@ def free_angles_within_reach(
         return of_branch(np.sort(sizes, axis=2)[..., 1], arm.shape[1])
 
     best = _narrowed(lambda angles: residual(angles, angles), len(R), ROUNDS)
-    arm, hand = best, best.copy()
-    far = np.flatnonzero(both & (residual(arm[:, None], hand[:, None])[:, 0] > POLISHED[1]))
+    arm, end_effector = best, best.copy()
+    far = np.flatnonzero(both & (residual(arm[:, None], end_effector[:, None])[:, 0] > POLISHED[1]))
     if far.size:
         in_line = _narrowed(second_lever, len(R), EXACT_ROUNDS)
         turned = _narrowed(
@@ -73,8 +73,8 @@ def free_angles_within_reach(
             len(R),
             ROUNDS,
         )
-        arm[far], hand[far] = in_line[far], turned[far]
-    return np.column_stack([*as_turn(arm)[:2], *as_turn(hand)[:2]])
+        arm[far], end_effector[far] = in_line[far], turned[far]
+    return np.column_stack([*as_turn(arm)[:2], *as_turn(end_effector)[:2]])
 
 
 def self_motions(closed: ClosedFormKernel, valid: Array, pose: list[Any]) -> list[Any]:
@@ -125,8 +125,8 @@ def _ranges(
     frees = np.arctan2(free[1::2], free[::2])[:, None, None]
     several = max(len(joints[k]) for k in branches) > 1
     for sides in ((1, 1), (1, 0), (0, 1))[: 3 if several else 1]:
-        arm, hand = (start + side * turns for start, side in zip(frees, sides, strict=True))
-        q, residual, *_ = closed(*_repeated(arm, hand, *here))
+        arm, end_effector = (start + side * turns for start, side in zip(frees, sides, strict=True))
+        q, residual, *_ = closed(*_repeated(arm, end_effector, *here))
         reached = residual < POLISHED[1]
         for k in branches:
             near = 1 if reached[1, k] else -1
@@ -162,11 +162,11 @@ def _described(
 
 
 def _repeated(
-    arm: Array, hand: Array, R: Array, p: Array, redundant: Array | None
+    arm: Array, end_effector: Array, R: Array, p: Array, redundant: Array | None
 ) -> tuple[Array, Array, Array | None, Array]:
     """Return the arguments of the closed form for every trial, shape (N, trials)."""
     trials = arm.shape[1]
-    frees = np.column_stack([*as_turn(arm.ravel())[:2], *as_turn(hand.ravel())[:2]])
+    frees = np.column_stack([*as_turn(arm.ravel())[:2], *as_turn(end_effector.ravel())[:2]])
     given = None if redundant is None else np.repeat(redundant, trials, axis=0)
     return np.repeat(R, trials, axis=0), np.repeat(p, trials, axis=0), given, frees
 

@@ -48,7 +48,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
-from robot_dynamics.nodes.controller.hand_control import HandControl
+from robot_dynamics.nodes.controller.task_space_control import TaskSpaceControl
 from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import (
     ACTUATORS,
@@ -108,7 +108,7 @@ class ControllerNode(ControllerBase):
     """Closes the loop around the robot.
 
     Attributes:
-        hand: Control of the hand.
+        task_space: Control of the end effector.
         report: Its log lines and diagnostics.
     """
 
@@ -144,12 +144,12 @@ class ControllerNode(ControllerBase):
         self.arm.base = self._tuned(self.arm.base)  # with the elasticity of the parameters
         self.arm.drives_changed = self._on_drives_changed
         self._joints.bound(lambda: self.arm.rotor_inertia)
-        self.hand = HandControl(self)
+        self.task_space = TaskSpaceControl(self)
         self.arm.prepare = self._prepare_load
         self._use_settings()
         self.prepare_mode(parameters.mode, self.arm.base)
-        self._in_use = self.arm.at, self._settings, self.hand.wanted
-        self.controller = Controller(self.arm.at(self.now()), self._settings, self.hand.task)
+        self._in_use = self.arm.at, self._settings, self.task_space.wanted
+        self.controller = Controller(self.arm.at(self.now()), self._settings, self.task_space.task)
         self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = self._reference_age = 0.0
@@ -191,13 +191,13 @@ class ControllerNode(ControllerBase):
             )
         self.offer("~/resume", self._resume)
         self.begin_anew_on_reset()
-        self.report = ControllerReport(self, self.hand)
+        self.report = ControllerReport(self, self.task_space)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self._look_for_readers()
         self.every(READER_CHECK_PERIOD_S, self._look_for_readers)
         self.every(RETUNE_PERIOD_S, self._retune)
         self.every(RETUNE_PERIOD_S, self.report.announce)
-        self.every(RETUNE_PERIOD_S, self.hand.report)
+        self.every(RETUNE_PERIOD_S, self.task_space.report)
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
@@ -214,7 +214,7 @@ class ControllerNode(ControllerBase):
         self._fresh = True
         self._unmeasured, self._measure_at, self._measured_at = 0, 0.0, 0.0
         self.report.begin()
-        inputs = [*self.arm.inputs, self._reference_in, *self.hand.inputs]
+        inputs = [*self.arm.inputs, self._reference_in, *self.task_space.inputs]
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
     def deactivate(self) -> None:
@@ -326,7 +326,7 @@ class ControllerNode(ControllerBase):
         if self._unmeasured and now >= self._measure_at:
             self._measure_states(now)
         if answered:
-            self.hand.publish(now)
+            self.task_space.publish(now)
 
     def _answer(self, now: float) -> bool:
         """Publish the command of this cycle, if any; return whether there was one."""
@@ -389,7 +389,7 @@ class ControllerNode(ControllerBase):
     def _take_up_changes(self, now: float) -> None:
         """Apply changed parameters and loads; loads are ramped, other changes fade."""
         arm = self.arm
-        model, wanted = arm.at(now), (arm.at, self._settings, self.hand.wanted)
+        model, wanted = arm.at(now), (arm.at, self._settings, self.task_space.wanted)
         if wanted == self._in_use:
             self.controller.model = model
             return
@@ -462,7 +462,7 @@ class ControllerNode(ControllerBase):
         """See `RobotNode.check`."""
         Settings(mode=value.mode, feedback=value.feedback)  # refuses modes that drives would resist
         if self.configured and ALL_MODES[value.mode].in_task_space:
-            self.hand.frame(value.mode)
+            self.task_space.frame(value.mode)
 
     def changed(self, value: ControllerParameters) -> None:
         """Use new settings from the next cycle on."""
@@ -475,16 +475,16 @@ class ControllerNode(ControllerBase):
 
     def prepare_mode(self, mode: str, model: Model) -> None:
         """See `ControllerBase.prepare_mode`."""
-        self.hand.prepare(mode, model)
+        self.task_space.prepare(mode, model)
         self._prepare_load(model, model.frame)
 
     def _prepare_load(self, model: Model, endpoint: str | None) -> None:
         """Compile the present mode for a load at an endpoint before the loop uses it."""
         mode = self.parameters.mode
-        wanted = self.hand.wanted if ALL_MODES[mode].in_task_space else None
+        wanted = self.task_space.wanted if ALL_MODES[mode].in_task_space else None
         frame, projector = None, CONSISTENT
         if wanted is not None:
-            frame, projector = wanted[0].hand, wanted[1].projector
+            frame, projector = wanted[0].end_effector, wanted[1].projector
         prepare(replace(model, frame=endpoint), mode, frame, projector)
 
     def _on_joint_changed(self, values: str) -> None:
@@ -504,7 +504,7 @@ class ControllerNode(ControllerBase):
         return replace(model, gains=self._drives.gains, coupled=False)
 
     def _tell_damping(self, mode: str) -> None:
-        """Log that drives damp an arm that a hand is to lead."""
+        """Log that drives damp an arm that is to be led by hand."""
         if self._drives and not ALL_MODES[mode].feedback:
             self.get_logger().info(REFUSALS["drives_damp"].text)
 

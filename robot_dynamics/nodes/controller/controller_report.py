@@ -8,12 +8,12 @@ import numpy as np
 from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.control import Status, position_error
-from robot_dynamics.control.collision import NONE, hand_wrench
+from robot_dynamics.control.collision import NONE, end_effector_wrench
 from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.status import SENTENCES, Cause
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
-from robot_dynamics.nodes.controller.hand_control import HandControl
+from robot_dynamics.nodes.controller.task_space_control import TaskSpaceControl
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
@@ -34,12 +34,12 @@ SATURATED_SHARE = 0.1
 UNSURE = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
 """Causes behind which there are others."""
 
-OF_HAND = {
-    Status.SETTLING: "holding still for a moment before targets of the hand are followed",
-    Status.TRACKING: "moving the hand to its target",
-    Status.HOLDING: "holding the hand: no target asks for motion",
+IN_TASK_SPACE_WORDS = {
+    Status.SETTLING: "holding still for a moment before targets of the end effector are followed",
+    Status.TRACKING: "moving the end effector to its target",
+    Status.HOLDING: "holding the end effector: no target asks for motion",
 }
-"""Words for a status in the modes that control the hand."""
+"""Words for a status in the modes that control the end effector."""
 
 
 class ControllerReport:
@@ -49,7 +49,7 @@ class ControllerReport:
 
     Args:
         node: The node.
-        hand: Its control of the hand.
+        task_space: Its control of the end effector.
 
     Attributes:
         status: The last status reported.
@@ -59,8 +59,8 @@ class ControllerReport:
         at_work: Whether the node is active or about to be.
     """
 
-    def __init__(self, node: ControllerBase, hand: HandControl) -> None:
-        self._node, self._hand = node, hand
+    def __init__(self, node: ControllerBase, task_space: TaskSpaceControl) -> None:
+        self._node, self._task_space = node, task_space
         self.at_work = False
         self._others: frozenset[str] = frozenset()
         self._leaders: list[str] = []
@@ -184,7 +184,7 @@ class ControllerReport:
 
     def _words_for(self, status: Status) -> str:
         in_task_space = self._node.controller.in_task_space
-        return OF_HAND.get(status, status.words) if in_task_space else status.words
+        return IN_TASK_SPACE_WORDS.get(status, status.words) if in_task_space else status.words
 
     def _reason_of_stop(self) -> str:
         """Return what stopped the arm, with numbers, and the likely cause."""
@@ -256,7 +256,7 @@ class ControllerReport:
             "status": self._words_for(self.status or Status.WAITING),
             "tracking error (rad or m)": error,
             **self._external(),
-            **self._hand.values(),
+            **self._task_space.values(),
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,
@@ -267,7 +267,7 @@ class ControllerReport:
         }
 
     def _external(self) -> Mapping[str, object]:
-        """Return the external efforts, and the wrench at the hand that they show."""
+        """Return the external efforts, and the wrench at the end effector that they show."""
         node = self._node
         if node.controller.settings.collision.reaction == NONE:
             return {}
@@ -277,7 +277,7 @@ class ControllerReport:
         if frame is None or not node.states.complete:
             return found
         J = node.arm.base.dynamics.jacobian(node.states.position, frame)
-        return {**found, f"external wrench at {frame}": str(hand_wrench(J, effort))}
+        return {**found, f"external wrench at {frame}": str(end_effector_wrench(J, effort))}
 
     def faults(self) -> list[Fault]:
         """Return the present faults."""

@@ -16,7 +16,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.spatial import Pose, cross
-from robot_dynamics.statics.hand_statics import moved_wrench
+from robot_dynamics.statics.end_effector_statics import moved_wrench
 
 PLAUSIBLE_GRAVITY = (5.0, 20.0)
 """Range of accelerations accepted as gravity, m/s^2; an IMU in units of g shows 1."""

@@ -25,7 +25,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     initial_positions: tuple[float, ...] = parameter(
         (),
         "Initial positions in the order of joints, rad or m; empty for the middle of their ranges, "
-        "or a bent pose if the hand of the arm is singular there",
+        "or a bent pose if the end effector of the arm is singular there",
         read_only=True,
     )
     command_timeout: float = parameter(
@@ -84,7 +84,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     frame_id: str = parameter(
         "",
         "Frame in the header of joint_states; rviz shows efforts once it knows the pose of this "
-        "frame; empty for the link of the hand",
+        "frame; empty for the link of the end effector",
         read_only=True,
     )
     delay: float = parameter(

@@ -21,21 +21,21 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.simd.hand import HAND_STATISTICS, hand_table, in_units
 from robot_dynamics.simulation.simd.law_stages import LAW, LawStages, LoopStructure
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
+from robot_dynamics.simulation.simd.pose_errors import POSE_STATISTICS, in_units, pose_table
 from robot_dynamics.simulation.simd.stage import fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 PER_JOINT = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
 
-STATISTICS = (*PER_JOINT, "counted", "early", "late", "lived", "alive", *HAND_STATISTICS)
+STATISTICS = (*PER_JOINT, "counted", "early", "late", "lived", "alive", *POSE_STATISTICS)
 """Results of a member: sums and maxima over the control cycles, computed by `LawStages`.
 
 `counted` is the number of cycles; `early` and `late` are the squared joint speeds, summed with the
 two weights of `reference_table`; `lived` is the number of steps before the member diverged, and
-`alive` is 0 if it diverged. Those of the hand are zero without one."""
+`alive` is 0 if it diverged. Those of the end effector are zero without one."""
 
 OPTIONAL: Mapping[str, Mapping[str, float]] = {
     "sensed": {"sensor_delay": 0.0, "deviation": 0.0, "resolution": 0.0},
@@ -231,7 +231,7 @@ def reference_table(
 
     Args:
         model: The law's model of the robot.
-        structure: Its mode is used, and its hand, if it has one.
+        structure: Its mode is used, and its end effector, if it has one.
         motion: Desired motion.
         t: Times of the steps, shape (N,), s.
         windows: Weights of the squared speed in `early` and `late` of `STATISTICS`, shape (N, 2).
@@ -248,9 +248,9 @@ def reference_table(
     effort = np.broadcast_to(model.friction_effort(qd, load, remembered), qd.shape)
     if structure.mode == "feedforward":
         effort = effort + (model.inverse(q, qd, qdd) if load is None else load)
-    hand = structure.hand
+    end_effector = structure.end_effector
     columns = [q, qd, qdd, effort, windows]
-    columns += [] if hand is None else [hand_table(model, hand, State(q, qd, qdd))]
+    columns += [] if end_effector is None else [pose_table(model, end_effector, State(q, qd, qdd))]
     columns += [] if directions is None else [directions]
     if model.dynamics.robot.elastic_joints:
         columns += _of_drives(model, structure, motion, t)

@@ -40,14 +40,14 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.simulation.drive_loop import DriveGains
 from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings, drive_stage
-from robot_dynamics.simulation.simd.hand import (
-    HAND_SIZE,
-    HAND_STATISTICS,
-    angle_square,
-    hand_error,
-    hand_rows,
-)
 from robot_dynamics.simulation.simd.plant_stages import BASE_SIZE, base_row, where
+from robot_dynamics.simulation.simd.pose_errors import (
+    POSE_STATISTICS,
+    REFERENCE_SIZE,
+    angle_square,
+    pose_error_of,
+    reference_rows,
+)
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
@@ -56,8 +56,9 @@ BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
 
 ROWS = ("q", "qd", "qdd", "effort")
 """Columns of a reference table for every joint, in this order; two weights follow,
-`hand.HAND_ROWS` if there is a hand, the directions that the friction of the model remembers if it
-does, the `DriveReference` of elastic joints, and `plant_stages.BASE_SIZE` if the base moves."""
+`pose_errors.REFERENCE_ROWS` if there is an end effector, the directions that the friction of the
+model remembers if it does, the `DriveReference` of elastic joints, and `plant_stages.BASE_SIZE` if
+the base moves."""
 
 SIDE = ("side_q", "side_qd")
 """State of elastic joints on the side of their encoders."""
@@ -93,7 +94,7 @@ class LoopStructure:
         sent: Whether commands are on their way for a time.
         every: Whether the control period may be longer than a step of the plant.
         shared: Whether all members follow one motion.
-        hand: Link or frame whose error is measured and which modes in task space lead.
+        end_effector: Link or frame whose error is measured and which modes in task space lead.
         base: One of `KNOWN_BASES` if the base moves, as the law knows it.
         drives: Whether drives close the loop, in every step of the plant.
         varied: Settings of the step that are inputs although they are zero, infinite or one.
@@ -109,7 +110,7 @@ class LoopStructure:
     sent: bool = True
     every: bool = True
     shared: bool = False
-    hand: str | None = None
+    end_effector: str | None = None
     base: str | None = None
     drives: bool = False
     varied: tuple[str, ...] = ()
@@ -119,12 +120,12 @@ class LoopStructure:
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
         if self.base is not None:
             check_known("knowledge of the base", self.base, "a compiled loop", KNOWN_BASES)
-        if self.in_task_space and self.hand is None:
-            raise ArgumentError(f"mode '{self.mode}' leads a hand; give the structure one")
+        if self.in_task_space and self.end_effector is None:
+            raise ArgumentError(f"mode '{self.mode}' leads an end effector; give the structure one")
 
     @property
     def in_task_space(self) -> bool:
-        """Return whether the law leads the hand."""
+        """Return whether the law leads the end effector."""
         return ALL_MODES[self.mode].in_task_space
 
 
@@ -188,10 +189,12 @@ class LawStages:
         lasting = ("ki", "integral_time")
         never = all(self.constant[f"{LAW}{name}"].all() for name in lasting)
         self.integrates = self._mode.feedback and not never
-        n, hand = self.n, HAND_SIZE if structure.hand else 0
+        n, end_effector = self.n, REFERENCE_SIZE if structure.end_effector else 0
         remembers = controller.model.friction is not None and controller.model.friction.remembers
-        self._hand = slice(4 * n + 2, 4 * n + 2 + hand)
-        self._directions = slice(self._hand.stop, self._hand.stop + (n if remembers else 0))
+        self._end_effector = slice(4 * n + 2, 4 * n + 2 + end_effector)
+        self._directions = slice(
+            self._end_effector.stop, self._end_effector.stop + (n if remembers else 0)
+        )
         self._masses = TwoMasses.of(inertias.robot)
         of_drives = 3 * n if self._masses.joints else 0
         self._of_drives = slice(self._directions.stop, self._directions.stop + of_drives)
@@ -213,7 +216,7 @@ class LawStages:
             "resolution": 2 * n,
             "fineness": 2 * n,
             **dict.fromkeys((*state, *statistics), n),
-            **dict.fromkeys((*single, *HAND_STATISTICS), one),
+            **dict.fromkeys((*single, *POSE_STATISTICS), one),
             **dict.fromkeys(SIDE if self._masses.joints else (), n),
             **dict.fromkeys((*HELD, *COMMANDED, OWN_INERTIA) if self.how.drives else (), n),
             **{name: len(constant) for name, constant in self.constant.items()},
@@ -371,7 +374,7 @@ class LawStages:
         if step.equations.base_moves:
             known["base"] = base_row(row)
         if self._mode.in_task_space:
-            known |= {f"target_{k}": v for k, v in hand_rows(row[self._hand]).items()}
+            known |= {f"target_{k}": v for k, v in reference_rows(row[self._end_effector]).items()}
             known |= {"posture": rows[0], "along": 1.0, "task_fast": np.full(n, LARGEST)}
             known["task_held"] = known["task_held"].astype(object)  # symbols are written into it
         elif self.how.drives:
@@ -418,7 +421,7 @@ class LawStages:
 
     def _observe(self) -> Stage:
         """Add the true state to the statistics in every control period."""
-        n, hand = self.n, self.how.hand
+        n, end_effector = self.n, self.how.end_effector
 
         def function(**x: Array) -> dict[str, Any]:
             counts = x["alive"][0] * (x["due"][0] if self.how.every else 1.0)
@@ -442,23 +445,23 @@ class LawStages:
                     for q, low, high in zip(x["q"][:n], x["lower"], x["upper"], strict=True)
                 ]
                 found["stopped"] = x["stopped"] + counts * np.array(at_stop)
-            if hand is not None:
-                desired = hand_rows(x["reference"][self._hand])
-                pose = frame_pose(self.inertias.arm, x["q"][:n], hand)
-                away, s = hand_error(desired["rotation"], desired["position"], *pose)
+            if end_effector is not None:
+                desired = reference_rows(x["reference"][self._end_effector])
+                pose = frame_pose(self.inertias.arm, x["q"][:n], end_effector)
+                away, s = pose_error_of(desired["rotation"], desired["position"], *pose)
                 for part, size, square in (
                     ("position", away, away),
                     ("rotation", s, angle_square(s)),
                 ):
-                    total, peak = f"hand_square_{part}", f"hand_peak_{part}"
+                    total, peak = f"end_effector_square_{part}", f"end_effector_peak_{part}"
                     found[total] = x[total] + np.array([counts * square])
                     found[peak] = _largest(x[peak], counts, [size])
             return found
 
         stops = ("stopped",) if self.how.passive else ()
         statistics = ("square_error", "peak_error", "peak_effort", "saturated", "counted")
-        of_hand = HAND_STATISTICS if hand is not None else ()
-        sums = (*statistics, "early", "late", "lived", *stops, *of_hand)
+        of_end_effector = POSE_STATISTICS if end_effector is not None else ()
+        sums = (*statistics, "early", "late", "lived", *stops, *of_end_effector)
         reads = (
             *("reference", "q", "qd", "tau", "cut", "alive"),
             *(("due",) if self.how.every else ()),

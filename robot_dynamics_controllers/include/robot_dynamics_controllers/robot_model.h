@@ -105,7 +105,7 @@ struct robot_dynamics_tree_joint
 struct robot_dynamics_frame
 {
   const char * name;
-  int fixed_to_hand;
+  int fixed_to_end_effector;
   int fixed_to_root;
 };
 
@@ -149,7 +149,7 @@ struct robot_dynamics_model
   size_t frame_count;
   const struct robot_dynamics_frame * frame_list;
   const char * payload_frame; /* of payloads; empty for none */
-  const char * hand;          /* end effector of the modes in task space; empty for none */
+  const char * end_effector;  /* end effector of the modes in task space; empty for none */
   const char * projector;     /* into their null space */
   int base_moves;         /* 1 if the motion of the base is an input */
   const double * transmissions; /* actuator motion per joint motion, (n, n); NULL if unknown */
@@ -189,8 +189,8 @@ struct robot_dynamics_model
     const double * q, const double * settings, const double * before, const double * after,
     double * refusal);
 
-  /* Refuse a wrench of the hand, force before moment, about its origin in axes of the root link, that
-   * joints cannot bear at rest beside a load. */
+  /* Refuse a wrench of the end effector, force before moment, about its origin in axes of the root
+   * link, that joints cannot bear at rest beside a load. */
   void (*check_wrench)(
     const double * q, const double * settings, const double * load, const double * wrench,
     double * refusal);

@@ -1,4 +1,4 @@
-"""The hand under controller_node and simulator_node: targets and refused ones."""
+"""The end effector under controller_node and simulator_node: targets and refused ones."""
 
 import math
 import time
@@ -14,8 +14,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control.task_settings import HandMobility
-from robot_dynamics.nodes.ros.hand_messages import pose_from_msg, pose_msg, twist_msg
+from robot_dynamics.control.task_settings import EndEffectorMobility
+from robot_dynamics.nodes.ros.task_space_messages import pose_from_msg, pose_msg, twist_msg
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose
 from ros_system import wait_for
@@ -23,7 +23,7 @@ from ros_system import wait_for
 ROBOT = read_urdf(find_robot("ur5"))
 DYNAMICS = Dynamics(ROBOT)
 START = [0.0, -1.2, 1.6, -1.9, -1.57, 0.0]
-NODE, ROOT, HAND, RATE = "controller_node", ROBOT.links[0].name, "tool0", 250.0
+NODE, ROOT, END_EFFECTOR, RATE = "controller_node", ROBOT.links[0].name, "tool0", 250.0
 COMMON = {"urdf_path": "ur5", "rate": RATE}
 CONTROL = {
     **COMMON,
@@ -41,7 +41,7 @@ STILL = 1e-3  # m and rad: an arm at rest under friction, far below every motion
 
 
 class Arm:
-    """A simulated UR5 under a controller, and the targets of its hand."""
+    """A simulated UR5 under a controller, and the targets of its end effector."""
 
     def __init__(self, start, peer):
         self._start, self.peer = start, peer
@@ -62,7 +62,7 @@ class Arm:
         }
 
     def restore(self):
-        """Start everything anew, and wait until the hand is held.
+        """Start everything anew, and wait until the end effector is held.
 
         A failed test may leave the arm stopped, and anywhere.
         """
@@ -71,7 +71,7 @@ class Arm:
         self.processes.clear()
         self.launch("simulator", "simulator_node", PLANT)
         self.launch("controller", NODE, CONTROL)
-        self.node.wait_for_log("holding the hand: no target asks for motion")
+        self.node.wait_for_log("holding the end effector: no target asks for motion")
         for topic, target in self.targets.items():
             wait_for(target.get_subscription_count, f"a subscriber of {topic}")
 
@@ -87,9 +87,9 @@ class Arm:
 
     @property
     def pose(self):
-        """The next pose of the hand."""
+        """The next pose of the end effector."""
         count = len(self.poses)
-        wait_for(lambda: len(self.poses) > count, "a pose of the hand")
+        wait_for(lambda: len(self.poses) > count, "a pose of the end effector")
         return pose_from_msg(self.poses[-1])
 
     @property
@@ -116,7 +116,7 @@ class Arm:
         self.targets[topic].publish(msg)
 
     def reaches(self, pose, frame="", goal=None, within=0.005):
-        """Move the hand to a pose, by default in the root link, and wait until it is there."""
+        """Move the end effector to a pose, by default in the root link, and wait for it."""
         fixed, goal, sent = goal is None, goal or pose, 0
         self.aim(pose, frame)
 
@@ -131,7 +131,7 @@ class Arm:
         wait_for(there, f"the pose {goal}")
 
     def rests(self):
-        """Wait until the hand rests; where."""
+        """Wait until the end effector rests; where."""
         last = [self.pose]
 
         def still():
@@ -140,7 +140,7 @@ class Arm:
             spread = np.ptp([pose.translation for pose in recent], axis=0).max()
             return len(recent) == 10 and spread < STILL / 10.0
 
-        wait_for(still, "the hand at rest")
+        wait_for(still, "the end effector at rest")
         return last[-1]
 
     def use(self, **values):
@@ -154,12 +154,12 @@ def arm(start_for_module, peer):
     return Arm(start_for_module, peer)
 
 
-def test_the_hand_is_held_where_it_was(arm):
-    expected = DYNAMICS.pose(np.array(START), HAND)
+def test_the_end_effector_is_held_where_it_was(arm):
+    expected = DYNAMICS.pose(np.array(START), END_EFFECTOR)
     found = arm.rests()
     assert np.abs(found.translation - expected.position).max() < 5.0 * STILL
     assert arm.poses[-1].header.frame_id == ROOT
-    wait_for(lambda: arm.errors, "an error of the hand")
+    wait_for(lambda: arm.errors, "an error of the end effector")
 
 
 def test_its_default_stiffness_is_that_of_the_bandwidth(arm):
@@ -173,7 +173,7 @@ def test_its_default_stiffness_is_that_of_the_bandwidth(arm):
         return None
 
     wait_for(stiffness, "diagnostics")
-    expected = HandMobility(DYNAMICS, HAND).defaults(20.0).stiffness.diagonal()
+    expected = EndEffectorMobility(DYNAMICS, END_EFFECTOR).defaults(20.0).stiffness.diagonal()
     assert stiffness() == pytest.approx(expected, rel=1e-3)  # diagnostics have 6 digits
 
 
@@ -181,23 +181,23 @@ def test_a_pose_is_reached_in_the_frame_that_names_it(arm):
     begin, start = arm.mark, arm.rests()
     goal = Pose(start.rotation, start.translation + [0.0, 0.05, 0.05])
     arm.reaches(goal, ROOT)
-    arm.node.wait_for_log("moving the hand to its target", begin)
-    arm.node.wait_for_log("holding the hand: no target asks for motion", begin)
+    arm.node.wait_for_log("moving the end effector to its target", begin)
+    arm.node.wait_for_log("holding the end effector: no target asks for motion", begin)
     back = Pose(np.eye(3), np.array([0.0, 0.0, -0.05]))
-    arm.reaches(back, HAND, arm.rests() @ back, within=0.01)
+    arm.reaches(back, END_EFFECTOR, arm.rests() @ back, within=0.01)
 
 
-def test_twists_move_the_hand_until_they_end(arm):
+def test_twists_move_the_end_effector_until_they_end(arm):
     arm.use(task__twist_timeout=0.5)  # a busy machine may let this process wait
     begin, start = arm.mark, arm.rests()
     arm.drive([0.0, -0.1, 0.0, 0.0, 0.0, 0.0], 0.6)
-    arm.node.wait_for_log("target_twist has ended: the hand comes to rest", begin)
+    arm.node.wait_for_log("target_twist has ended: the end effector comes to rest", begin)
     moved = arm.rests().translation - start.translation
     # A speed of 0.1 m/s for 0.6 s and the timeout, late by what a busy machine takes
     assert -0.3 < moved[1] < -0.03
     assert np.abs(moved[[0, 2]]).max() < 0.01
     assert arm.node.log[begin:].count("target_twist has ended") == 1
-    arm.node.wait_for_log("holding the hand: no target asks for motion", begin)
+    arm.node.wait_for_log("holding the end effector: no target asks for motion", begin)
 
 
 @pytest.mark.thorough
@@ -221,7 +221,7 @@ def test_a_wrench_that_the_joints_cannot_exert_is_refused_with_the_share_that_th
         arm.exert([0.0, 0.0, -1000.0])
     arm.node.wait_for_log("target_wrench is ignored: with gravity it takes ", begin)
     line = next(line for line in arm.node.log[begin:].splitlines() if "with gravity" in line)
-    J, g = DYNAMICS.jacobian(np.array(START), HAND), DYNAMICS.gravity(np.array(START))
+    J, g = DYNAMICS.jacobian(np.array(START), END_EFFECTOR), DYNAMICS.gravity(np.array(START))
     tau = -1000.0 * J[2]
     limit = ROBOT.limits.effort
     i = int(np.argmax(np.abs(tau + g) - limit))
@@ -237,18 +237,20 @@ def test_a_wrench_that_the_joints_cannot_exert_is_refused_with_the_share_that_th
 def test_a_measured_wrench_gives_way_in_directions_of_force_and_its_end_is_reported(arm):
     begin, start = arm.mark, arm.rests()
     arm.use(task__controlled=["force", *["motion"] * 5], task__force_feedback=True)
-    arm.node.wait_for_log("no force_torque for 0.1 s: the hand presses without feedback", begin)
+    arm.node.wait_for_log(
+        "no force_torque for 0.1 s: the end effector presses without feedback", begin
+    )
     arm.exert([5.0, 0.0, 0.0], "upper_arm_link", "force_torque")
     arm.node.wait_for_log(
         "force_torque is ignored: frame 'upper_arm_link' moves against 'tool0'", begin
     )
 
-    def gives_way():  # a push along x, given in the axes of the hand
+    def gives_way():  # a push along x, given in the axes of the end effector
         force = arm.pose.rotation.T @ [8.0, 0.0, 0.0]
-        arm.exert(force.tolist(), HAND, "force_torque")
+        arm.exert(force.tolist(), END_EFFECTOR, "force_torque")
         return arm.pose.translation[0] > start.translation[0] + 0.02
 
-    wait_for(gives_way, "the hand to give way")
+    wait_for(gives_way, "the end effector to give way")
     arm.node.wait_for_log("force_torque comes: the force is controlled by it", begin)
     assert np.abs((arm.pose.translation - start.translation)[1:]).max() < 5.0 * STILL
     arm.rests()
@@ -310,7 +312,9 @@ def bad(kind, part, value, frame=""):
         ),
     ],
 )
-def test_impossible_targets_are_refused_in_one_line_and_the_hand_is_held(arm, topic, msg, line):
+def test_impossible_targets_are_refused_in_one_line_and_the_end_effector_is_held(
+    arm, topic, msg, line
+):
     begin, start = arm.mark, arm.rests()
     for _ in range(3):
         arm.targets[topic].publish(msg)
@@ -345,11 +349,14 @@ def test_impossible_settings_are_refused_in_one_line(arm, values, reason):
     assert arm.peer.set_parameters(NODE, values).reason == reason
 
 
-def test_the_hand_is_that_of_the_rule_and_is_logged(arm):
-    assert f"the hand is '{HAND}'; task.frame names another" in arm.processes["controller"].log
+def test_the_end_effector_is_that_of_the_rule_and_is_logged(arm):
+    assert (
+        f"the end effector is '{END_EFFECTOR}'; task.frame names another"
+        in arm.processes["controller"].log
+    )
 
 
-def test_unknown_hands_are_refused_by_name(arm):
+def test_unknown_end_effectors_are_refused_by_name(arm):
     refused = arm.peer.set_parameters(NODE, {"task.frame": "tool"}).reason
     assert refused.startswith("no frame 'tool' in robot 'ur5' (frames: ")
     assert refused.endswith("; did you mean 'tool0'?")
@@ -360,8 +367,8 @@ def test_targets_of_two_publishers_are_followed_by_neither(arm):
     other = arm.peer.node.create_publisher(PoseStamped, "target_pose", 10)
     goal = Pose(start.rotation, start.translation + [0.0, 0.0, 0.05])
     line = (
-        "target_pose is published by /peer and /peer: the hand follows none of them until one is "
-        "left"
+        "target_pose is published by /peer and /peer: the end effector follows none of them until "
+        "one is left"
     )
     arm.node.wait_for_log(line, begin)
     for _ in range(3):
@@ -391,7 +398,7 @@ def test_targets_in_modes_of_joints_are_refused_with_the_mode_to_set(arm):
 
 @pytest.mark.thorough
 def test_stiffness_changes_without_a_step_of_effort(arm):
-    """10 N on the hand deflect it, so that a step of stiffness would be one of effort."""
+    """10 N on the end effector deflect it, so that a step of stiffness would be one of effort."""
     rates = [arm.peer.get_parameter(NODE, f"limits.{n}.effort_rate") for n in ROBOT.joint_names]
     for stiffness in ([300.0] * 3 + [10.0] * 3, []):
         for _ in range(4):
@@ -411,7 +418,7 @@ def test_stiffness_changes_without_a_step_of_effort(arm):
 
 
 @pytest.mark.thorough
-def test_modes_of_the_hand_change_while_it_moves(arm):
+def test_modes_of_the_end_effector_change_while_it_moves(arm):
     start = arm.rests()
     goal = Pose(start.rotation, start.translation + [0.0, 0.1, 0.0])
     arm.use(mode="operational_space")

@@ -163,7 +163,7 @@ def test_the_parameter_exchanges_the_robot_as_the_topic_does(start, peer, namesp
     settles(received, "effort", gravity(HEAVY))
 
 
-def test_a_payload_stays_in_the_hand_of_the_new_robot(start, peer, namespace, arm):
+def test_a_payload_stays_in_the_end_effector_of_the_new_robot(start, peer, namespace, arm):
     arguments, name = namespace
     received = peer.listen(JointState, f"{name}/reference", 1000)
     start(

@@ -112,7 +112,7 @@ def controller_of(model, mode, task=None):
 
 @functools.cache
 def compiled(model, structure):
-    task = Task(model, structure.hand) if structure.in_task_space else None
+    task = Task(model, structure.end_effector) if structure.in_task_space else None
     return CompiledLoop(controller_of(model, structure.mode, task), structure)
 
 
@@ -187,7 +187,7 @@ def compiled_motions(
     for member, model in zip(members, knowing, strict=True):
         friction = Friction(np.full(n, member.viscous), np.full(n, member.coulomb))
         one = plant_parameters(inertias, friction, stops=member.stops, step=STEP)
-        task = Task(model, structure.hand) if structure.in_task_space else None
+        task = Task(model, structure.end_effector) if structure.in_task_space else None
         one |= law_parameters(controller_of(model, structure.mode, task))
         one |= {
             "body": inertias.values(loaded(robot, member)),
@@ -238,8 +238,8 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
     motion = interpolate(excitation(robot, 1.0, share=0.2))
     members = [member for member in MEMBERS if not member.stops or name != "planar_2r"]
     if mode in TASK_MODES:
-        members = MEMBERS[1:5]  # whose hands turn little: the RMS of rotations is a series
-    structure = LoopStructure(mode, integrator, hand=robot.tips[0], varied=VARIED)
+        members = MEMBERS[1:5]  # whose end effectors turn little: the RMS of rotations is a series
+    structure = LoopStructure(mode, integrator, end_effector=robot.tips[0], varied=VARIED)
     ours, models = compiled_motions(robot, dynamics, motion, members, structure, coupled=coupled)
     for k, (member, model) in enumerate(zip(members, models, strict=True)):
         log = scalar_motion(robot, model, mode, motion, member, integrator)
@@ -251,8 +251,10 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
         assert np.abs(peak).max() <= SAME_MOTION, member
         mean = ours.statistics["square_error"][k] / ours.statistics["counted"][k]
         assert np.sqrt(mean) == pytest.approx(log.rms_error, abs=SAME_MOTION)
-        for part, off in hand_errors(dynamics, log, structure.hand).items():
-            peak, square = (ours.statistics[f"hand_{x}_{part}"][k, 0] for x in ("peak", "square"))
+        for part, off in end_effector_errors(dynamics, log, structure.end_effector).items():
+            peak, square = (
+                ours.statistics[f"end_effector_{x}_{part}"][k, 0] for x in ("peak", "square")
+            )
             rms = np.sqrt(square / ours.statistics["counted"][k, 0])
             assert peak == pytest.approx(off.max(), abs=SAME_MOTION), (part, member)
             # The series of the square of an angle is cut off: 3e-8 at 0.3 rad, 2 % at 1.8 rad
@@ -283,7 +285,9 @@ def test_a_lane_on_a_base_that_moves_does_so_too(name, mode, integrator, known):
     t = np.linspace(-0.1, 1.2, 131)
     poses = [(shake.pose(at)[0], turn.pose(at)[1]) for at in t]
     base = Poses(t, *(np.array(part) for part in zip(*poses, strict=True)))
-    structure = LoopStructure(mode, integrator, hand=robot.tips[0], base=known, varied=VARIED)
+    structure = LoopStructure(
+        mode, integrator, end_effector=robot.tips[0], base=known, varied=VARIED
+    )
     ours, models = compiled_motions(robot, dynamics, motion, members, structure, base=base)
     for k, (member, model) in enumerate(zip(members, models, strict=True)):
         log = scalar_motion(robot, model, mode, motion, member, integrator, base=base, known=known)
@@ -292,9 +296,9 @@ def test_a_lane_on_a_base_that_moves_does_so_too(name, mode, integrator, known):
             assert off <= SAME_MOTION, f"{name}, {mode}, member {k}, {what}: {off:.1e}"
 
 
-def hand_errors(dynamics, log, hand):
-    """Return the errors of the hand in every cycle, m and rad."""
-    (R_d, p_d), (R, p) = (dynamics.pose(q, hand) for q in (log.q_d, log.q))
+def end_effector_errors(dynamics, log, end_effector):
+    """Return the errors of the end effector in every cycle, m and rad."""
+    (R_d, p_d), (R, p) = (dynamics.pose(q, end_effector) for q in (log.q_d, log.q))
     turns = [rotation_vector(one @ other.T) for one, other in zip(R_d, R, strict=True)]
     return {
         "position": np.linalg.norm(p_d - p, axis=1),
@@ -304,9 +308,9 @@ def hand_errors(dynamics, log, hand):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mode", list(TASK_MODES))
-def test_a_lane_takes_all_settings_of_the_hand(mode):
+def test_a_lane_takes_all_settings_of_the_end_effector(mode):
     robot = arm_named("ur5")
-    dynamics, hand = Dynamics(robot), robot.tips[0]
+    dynamics, end_effector = Dynamics(robot), robot.tips[0]
     coupled = np.diag([900.0, 1100.0, 500.0, 20.0, 25.0, 15.0])
     coupled[0, 1] = coupled[1, 0] = 300.0
     settings = TaskSettings(
@@ -323,8 +327,8 @@ def test_a_lane_takes_all_settings_of_the_hand(mode):
         model_of(dynamics, member, coupled=False),
         friction=Friction(np.full(6, 0.3), np.full(6, 0.5)),
     )
-    task = Task(model, hand, settings)
-    structure = LoopStructure(mode, hand=hand)
+    task = Task(model, end_effector, settings)
+    structure = LoopStructure(mode, end_effector=end_effector)
     motion = interpolate(excitation(robot, 1.0, share=0.05))
     loop = CompiledLoop(controller_of(model, mode, task), structure)
     friction = Friction(np.full(6, member.viscous), np.full(6, member.coulomb))
@@ -342,10 +346,13 @@ def test_a_lane_takes_all_settings_of_the_hand(mode):
     assert np.abs(log.q - log.q_d).max() > 1e-3  # the friction of the model is not that of the arm
 
 
-def test_a_law_in_task_space_without_a_hand_is_refused():
+def test_a_law_in_task_space_without_a_end_effector_is_refused():
     with pytest.raises(ArgumentError) as refused:
         LoopStructure("operational_space")
-    assert str(refused.value) == "mode 'operational_space' leads a hand; give the structure one"
+    assert (
+        str(refused.value)
+        == "mode 'operational_space' leads an end effector; give the structure one"
+    )
 
 
 def test_a_lane_does_not_depend_on_its_neighbours_nor_on_threads():

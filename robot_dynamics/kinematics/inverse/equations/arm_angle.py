@@ -1,8 +1,8 @@
 """Closed form of an arm of seven joints built like a human one, with the arm angle given.
 
-Three axes meet in the shoulder, three in the wrist, and the elbow stands between. With the hand
-held the elbow goes round the line from shoulder to wrist. The arm angle says where it is, counted
-about that line from the plane that holds the first axis, on the side to which that points.
+Three axes meet in the shoulder, three in the wrist, and the elbow stands between. With the end
+effector held the elbow goes round the line from shoulder to wrist. The arm angle says where it is,
+counted about that line from the plane that holds the first axis, on the side to which that points.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ArmAngleEquations:
     def _turns(
         self, way: Partial, target: Displacement, there: Sequence[Vector], free: Frees
     ) -> list[Partial]:
-        """Place elbow and wrist by the shoulder, then turn the hand by the wrist."""
+        """Place elbow and wrist by the shoulder, then turn the end effector by the wrist."""
         turn = way.values[3]
         line = minus(self.elbow.point(self.w, turn), self.s)
         # where the arm is straight no elbow is aside
@@ -128,7 +128,7 @@ class ArmAngleEquations:
         return [
             solution
             for part in three_turns(self.shoulder, 0, "shoulder", way, placed, free.arm)
-            for solution in three_turns(self.wrist, 4, "wrist", part, left, free.hand)
+            for solution in three_turns(self.wrist, 4, "wrist", part, left, free.end_effector)
         ]
 
 

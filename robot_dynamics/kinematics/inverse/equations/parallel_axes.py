@@ -104,7 +104,7 @@ class ParallelEquations:
         return [
             solution
             for way in self._aside(target, free)
-            for outer in self._outer(way, target, free.hand)
+            for outer in self._outer(way, target, free.end_effector)
             for solution in self._triangle(outer, target, free)
         ]
 
@@ -122,14 +122,14 @@ class ParallelEquations:
         return [start.extended(0, *way) for way in branches(0, self.names[0], found)]
 
     def _outer(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
-        """Turn the hand by the joints after them until the parallel axes match."""
+        """Turn the end effector by the joints after them until the parallel axes match."""
         if not self.after:
             return [way]
         n, k, last = self.n, len(self.axes) - 1, self.after[-1]
         n_base = self.before[0].vector(n, way.values[0]) if self.before else n
-        n_hand = target.inverse.vector(n_base)
+        n_end = target.inverse.vector(n_base)
         if len(self.after) == 1:
-            turn, size = point_to_point(last.h, n_hand, n, free)
+            turn, size = point_to_point(last.h, n_end, n, free)
             return [way.extended(k, turn, Step(k, "", "", size))]
         inner = self.after[0]
         m = target.vector(last.h)
@@ -149,7 +149,7 @@ class ParallelEquations:
                 outer = _first_if_positive(misses, outer, outer.half_on)
             else:
                 angle = _first_if_positive(reach.missed(free), reach.middle(free), free)
-                outer, size = point_to_point(last.h, n_hand, inner.vector(n, turn.back), angle)
+                outer, size = point_to_point(last.h, n_end, inner.vector(n, turn.back), angle)
             ways.append(way.extended(k - 1, turn, step).extended(k, outer, Step(k, "", "", size)))
         return ways
 
@@ -158,7 +158,7 @@ class ParallelEquations:
 
         Args:
             last: The axis; the turn moves `wrist` about it.
-            shoulder: Point of the first axis in the triangle, seen from the hand.
+            shoulder: Point of the first axis in the triangle, seen from the end effector.
             wrist: Point of the last one in it, before the turn.
         """
         p_i, p_j, p_k = (self.axes[joint].p for joint in self.turns)
@@ -175,7 +175,7 @@ class ParallelEquations:
         )
 
     def _triangle(self, way: Partial, target: Displacement, free: Frees) -> list[Partial]:
-        """Solve the triangle of two links and a hand in the plane across the axes."""
+        """Solve the triangle of two links and an end effector in the plane across the axes."""
         n = self.n
         i, j, k = self.turns
 

@@ -88,12 +88,12 @@ class Frees(NamedTuple):
 
     Attributes:
         arm: Turn of a joint of the arm that may be anywhere.
-        hand: Turn of a joint of the hand that may be anywhere.
+        end_effector: Turn of a joint of the end effector that may be anywhere.
         touching: See `circle_and_line`.
     """
 
     arm: Turn
-    hand: Turn
+    end_effector: Turn
     touching: float = 0.0
 
 

@@ -66,15 +66,15 @@ class Held(NamedTuple):
     """A motion among those of the joints that is known.
 
     Attributes:
-        axis: Line of the joint that makes it; or `Hand`, for any displacement.
+        axis: Line of the joint that makes it; or `FreeBody`, for any displacement.
         place: How many of the joints are before it.
     """
 
-    axis: Axis | Hand
+    axis: Axis | FreeBody
     place: int
 
 
-class Hand:
+class FreeBody:
     """A body that makes any known displacement, in place of the axis of a joint."""
 
     @staticmethod
@@ -176,7 +176,7 @@ class Positioning:
         if self.held is None:
             return [None]
         angles = (0.7, -1.9, 2.6)
-        if isinstance(self.held.axis, Hand):
+        if isinstance(self.held.axis, FreeBody):
             rotations = [rotation_from_rpy(np.array([x, 0.6 * x, -x])) for x in angles]
             places = [(x, 0.4 - x, 0.7) for x in angles]
             zero = (0.0, 0.0, 0.0)

@@ -1,6 +1,7 @@
 """Closed form of chains with axes that meet in one point: Pieper's wrist, at the end or inside.
 
-Up to three joints bring the point to its place (`positioning`), then the wrist turns the hand.
+Up to three joints bring the point to its place (`positioning`), then the wrist turns the end
+effector.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import Hand, Held, Positioning
+from robot_dynamics.kinematics.inverse.equations.positioning import FreeBody, Held, Positioning
 from robot_dynamics.kinematics.inverse.subproblems import (
     Turn,
     Vector,
@@ -78,9 +79,15 @@ class WristEquations:
             ways = self.position.solve(target.point(self.centre), free, given)
         if self.given is not None:
             ways = [way.around(self.given, given) for way in ways]
-        return [solution for way in ways for solution in self._turn_hand(way, target, free.hand)]
+        return [
+            solution
+            for way in ways
+            for solution in self._turn_end_effector(way, target, free.end_effector)
+        ]
 
-    def _turn_hand(self, way: Partial, target: Displacement, free: Turn) -> Iterator[Partial]:
+    def _turn_end_effector(
+        self, way: Partial, target: Displacement, free: Turn
+    ) -> Iterator[Partial]:
         def before(v: Vector) -> Vector:  # what the arm's turns leave of a vector of the target
             for joint, axis in enumerate(self.arm):
                 v = axis.vector(v, axis.back(way.values[joint]))
@@ -113,7 +120,7 @@ class InnerWristEquations:
         self.axes, self.name, self.centre = axes, names[2], common_point(axes[1:4])
         back = [Axis(times(-1.0, axis.h), axis.p, axis.rotates) for axis in axes]
         outer = [back[0], back[5], back[4]]
-        self.position = Positioning(outer, self.centre, names[:2], Held(Hand(), 1))
+        self.position = Positioning(outer, self.centre, names[:2], Held(FreeBody(), 1))
         self.quartic = self.position.quartic
         reaches = not self.quartic and at_right_angles(*axes[1:4])
         self.decisive = frozenset(() if reaches else range(6))
@@ -130,7 +137,7 @@ class InnerWristEquations:
                     v = self.axes[joint].vector(v, self.axes[joint].back(way.values[joint]))
                 return self.axes[0].vector(target.vector(v), self.axes[0].back(way.values[0]))
 
-            ways += three_turns(self.axes[1:4], 1, self.name, way, left, free.hand)
+            ways += three_turns(self.axes[1:4], 1, self.name, way, left, free.end_effector)
         return ways
 
 

@@ -1,4 +1,4 @@
-"""Statics at the hand: wrenches and joint efforts, compliance, ellipsoids.
+"""Statics at the end effector: wrenches and joint efforts, compliance, ellipsoids.
 
 Chapter 4 of [AsadaSlotine1986]. `link_balance` has the forces between the links.
 """
@@ -54,7 +54,7 @@ BALANCED = 1e-9
 
 
 def joint_efforts(J: npt.ArrayLike, wrench: npt.ArrayLike) -> Array:
-    """Compute the joint efforts of a wrench that the hand exerts: tau = J^T F, (4-7).
+    """Compute the joint efforts of a wrench that the end effector exerts: tau = J^T F, (4-7).
 
     They balance the wrench alone: gravity and friction are not in them.
 
@@ -75,15 +75,15 @@ def joint_efforts(J: npt.ArrayLike, wrench: npt.ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The wrench at the hand that balances joint efforts.
+    """The wrench at the end effector that balances joint efforts.
 
     Attributes:
         wrench: F with tau = J^T F, the smallest where there are many, the nearest where there is
             none; shape (m,).
         exists: Whether it balances the efforts.
         unique: Whether no other wrench does: the structure bears none by itself.
-        left_over: Efforts that no wrench balances; they move joints that the hand does not see;
-            shape (n,).
+        left_over: Efforts that no wrench balances; they move joints that the end effector does not
+            see; shape (n,).
         borne: Wrenches that the structure bears without any effort, columns, shape (m, k).
     """
 
@@ -95,7 +95,7 @@ class Balance:
 
 
 def balancing_wrench(J: npt.ArrayLike, tau: npt.ArrayLike) -> Balance:
-    """Find the wrench that the hand exerts when the joints exert given efforts at rest.
+    """Find the wrench that the end effector exerts when the joints exert given efforts at rest.
 
     Section 4.1.3 of [AsadaSlotine1986]: it exists if tau lies in R(J^T), the complement of the null
     space of J, and is unique if N(J^T), the complement of the range of J, is empty.
@@ -154,12 +154,13 @@ def endpoint_compliance(J: npt.ArrayLike, stiffness: npt.ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class EndpointStiffness:
-    """Stiffness of the hand, F = C^-1 dp: (4-25), where it is finite.
+    """Stiffness of the end effector, F = C^-1 dp: (4-25), where it is finite.
 
     Attributes:
-        matrix: On the directions in which the hand gives way; zero on the others; shape (m, m).
-        rigid: Directions of infinite stiffness, columns, shape (m, k): the hand cannot move in them
-            at all, as at a singularity.
+        matrix: On the directions in which the end effector gives way; zero on the others; shape (m,
+            m).
+        rigid: Directions of infinite stiffness, columns, shape (m, k): the end effector cannot move
+            in them at all, as at a singularity.
     """
 
     matrix: Array
@@ -167,7 +168,7 @@ class EndpointStiffness:
 
 
 def endpoint_stiffness(J: npt.ArrayLike, stiffness: npt.ArrayLike) -> EndpointStiffness:
-    """Compute the stiffness of the hand; arguments as in `endpoint_compliance`."""
+    """Compute the stiffness of the end effector; arguments as in `endpoint_compliance`."""
     spaces = mobility(J)
     C = endpoint_compliance(J, stiffness)
     U = spaces.moved
@@ -202,7 +203,7 @@ def principal_compliances(C: npt.ArrayLike) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
-    """Semi-axes of an ellipsoid about the hand.
+    """Semi-axes of an ellipsoid about the end effector.
 
     Attributes:
         axes: Unit vectors, columns, shape (m, m).
@@ -214,7 +215,7 @@ class Ellipsoid:
 
 
 def velocity_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
-    """Velocities of the hand at |qd| <= 1; a radius is zero where a direction is lost."""
+    """Velocities of the end effector at |qd| <= 1; a radius is zero where a direction is lost."""
     spaces = mobility(J)
     m = len(spaces.moved)
     radii = np.zeros(m)
@@ -223,7 +224,7 @@ def velocity_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
 
 
 def force_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
-    """Forces of the hand at |tau| <= 1.
+    """Forces of the end effector at |tau| <= 1.
 
     Long where that of velocities is short, and infinite where the structure bears them.
     """
@@ -235,7 +236,8 @@ def force_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
 def inertia_ellipsoid(J: npt.ArrayLike, M: npt.ArrayLike) -> Ellipsoid:
     """The generalized inertia ellipsoid u^T (J M^-1 J^T)^-1 u = 1 of section 5.4.
 
-    A long radius is a direction in which the hand is light; zero, one in which it cannot move.
+    A long radius is a direction in which the end effector is light; zero, one in which it cannot
+    move.
 
     Args:
         J: Jacobian, shape (m, n).

@@ -1,4 +1,4 @@
-"""Handle in the scene at the target of the hand, which a person drags."""
+"""Handle in the scene at the target of the end effector, which a person drags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.spatial import Pose
 from robot_dynamics.viewer.snapshot import wxyz
 
-NAME = "/hand"
+NAME = "/target"
 
 SHARE_OF_SIZE = 0.12
 """Length of its axes over the size of the workspace."""
@@ -20,7 +20,7 @@ QUIET_S = 0.5
 """Time after the last drag from which the page moves the handle again, s."""
 
 
-class HandGizmo:
+class TargetGizmo:
     """A handle with axes, planes and circles, hidden until it is shown at a pose.
 
     Args:

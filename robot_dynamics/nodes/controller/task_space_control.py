@@ -1,4 +1,4 @@
-"""The hand of controller_node in its modes in task space: parameters, targets and reports."""
+"""Modes of controller_node in task space: parameters, targets and reports."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
-from robot_dynamics.nodes.ros.hand_messages import (
+from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
+from robot_dynamics.nodes.ros.messages import nanoseconds
+from robot_dynamics.nodes.ros.node_parameters import listed
+from robot_dynamics.nodes.ros.task_space_messages import (
     pose_from_msg,
     pose_msg,
     twist_from_msg,
     twist_msg,
 )
-from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
-from robot_dynamics.nodes.ros.messages import nanoseconds
-from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
-from robot_dynamics.robot.endpoint import hand_by_rule
+from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
-from robot_dynamics.statics.hand_statics import moved_wrench
+from robot_dynamics.statics.end_effector_statics import moved_wrench
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 POSE, TWIST, WRENCH = "target_pose", "target_twist", "target_wrench"
@@ -53,7 +53,7 @@ LOWER = 0.9
 
 @dataclass(frozen=True)
 class TaskParameters:
-    """Control of the hand, in the modes in task space."""
+    """Control of the end effector, in the modes in task space."""
 
     frame: str = listed("task.frame")
     axes: str = listed("task.axes")
@@ -110,8 +110,8 @@ SHARED = {f.name for f in fields(TaskSettings)} - {"feedback"}
 """Parameters that are settings of the same name."""
 
 
-class HandControl:
-    """Targets, settings and reports of the hand of a controller.
+class TaskSpaceControl:
+    """Targets, settings and reports of the end effector of a controller.
 
     The loop calls the callbacks of topics and `publish`; all else runs in other threads.
 
@@ -119,8 +119,8 @@ class HandControl:
         node: The controller, with its model.
 
     Attributes:
-        wanted: The task of the hand and its settings from the next cycle on; None before the first
-            mode in task space.
+        wanted: The task of the end effector and its settings from the next cycle on; None before
+            the first mode in task space.
         inputs: Subscribers of the targets.
     """
 
@@ -151,7 +151,7 @@ class HandControl:
 
     @property
     def task(self) -> Task | None:
-        """The task of the hand."""
+        """The task of the end effector."""
         return None if self.wanted is None else self.wanted[0]
 
     # -- settings, in the executor's thread -----------------------------------------------------
@@ -160,19 +160,22 @@ class HandControl:
         """Compile a mode for a model before the loop uses them; a mode of joints needs nothing.
 
         Raises:
-            RobotDynamicsError: If the robot has several tips and no parameter names the hand.
+            RobotDynamicsError: If the robot has several tips and no parameter names the end
+                effector.
         """
         tree = merge_fixed(model.dynamics.robot)
         if not ALL_MODES[mode].in_task_space:
             self._tree = tree
             return
         parameters, task = self.declared.value, self.task
-        hand = self.frame(mode, parameters)
-        if task is None or (task.hand, task.dynamics) != (hand, model.dynamics):
+        end_effector = self.frame(mode, parameters)
+        if task is None or (task.end_effector, task.dynamics) != (end_effector, model.dynamics):
             # Defaults for states at the rate of the node, not for those of a busy moment
-            if task is None or task.hand != hand:
-                self._node.get_logger().info(f"the hand is '{hand}'; task.frame names another")
-            task = Task(replace(model, **self._at_rate), hand)
+            if task is None or task.end_effector != end_effector:
+                self._node.get_logger().info(
+                    f"the end effector is '{end_effector}'; task.frame names another"
+                )
+            task = Task(replace(model, **self._at_rate), end_effector)
         settings = parameters.settings(task.defaults)
         weakness = task.weakness(settings, self._at_rate["fastest"])
         if weakness != self._weakness:
@@ -182,20 +185,20 @@ class HandControl:
         self.wanted, self._tree = (task, settings), tree
 
     def frame(self, mode: str, parameters: TaskParameters | None = None) -> str:
-        """Return the hand.
+        """Return the end effector.
 
         Raises:
-            ArgumentError: If the robot has several tips and no parameter names the hand.
+            ArgumentError: If the robot has several tips and no parameter names the end effector.
         """
         parameters = parameters or self.declared.value
-        hand = parameters.frame or hand_by_rule(self._tree)
-        if hand is None:
+        end_effector = parameters.frame or end_effector_by_rule(self._tree)
+        if end_effector is None:
             tips = self._tree.tips
             raise ArgumentError(
-                f"mode '{mode}' needs a hand, but robot '{self._tree.name}' has {len(tips)} tips "
-                f"({', '.join(tips)}); name one in the parameter task.frame"
+                f"mode '{mode}' needs an end effector, but robot '{self._tree.name}' has "
+                f"{len(tips)} tips ({', '.join(tips)}); name one in the parameter task.frame"
             )
-        return hand
+        return end_effector
 
     @property
     def _mode(self) -> str:
@@ -249,7 +252,7 @@ class HandControl:
         q = self._node.states.position
         if frame in ("", self._tree.links[0].name):
             return Pose.identity()
-        if frame == task.hand:
+        if frame == task.end_effector:
             return task.pose(self._node.controller.model, q)
         return Pose(*frame_pose(self._tree, q, frame))
 
@@ -288,24 +291,25 @@ class HandControl:
         )
 
     def _on_felt(self, msg: WrenchStamped) -> None:
-        """Take the wrench of the surroundings on the hand, which exerts the opposite."""
+        """Take the wrench of the surroundings on the end effector, which exerts the opposite."""
         task = self._node.controller.task
         if task is None or task.settings.feedback is None:
             return
         wrench = _read(FELT, wrench_from_msg, msg)
         try:
-            own = self._tree.frame(task.hand)
-            sensor = self._tree.frame(msg.header.frame_id or task.hand)
+            own = self._tree.frame(task.end_effector)
+            sensor = self._tree.frame(msg.header.frame_id or task.end_effector)
         except RobotDynamicsError as error:
             raise ArgumentError(f"{FELT} is ignored: {error}") from None
         if own.link != sensor.link:
             raise ArgumentError(
-                f"{FELT} is ignored: frame '{msg.header.frame_id}' moves against '{task.hand}'"
+                f"{FELT} is ignored: frame '{msg.header.frame_id}' moves against "
+                f"'{task.end_effector}'"
             )
         task.feel(-moved_wrench(own.pose.inverse() @ sensor.pose, wrench), self._node.now())
 
     def publish(self, now: float) -> None:
-        """Publish pose and error of the hand if they are due."""
+        """Publish pose and error of the end effector if they are due."""
         node = self._node
         if now < self._due:
             return
@@ -335,17 +339,17 @@ class HandControl:
         now = node.now()
         if self._driven and not task.moves(now):
             self._driven = False
-            node.get_logger().warning(f"{TWIST} has ended: the hand comes to rest")
+            node.get_logger().warning(f"{TWIST} has ended: the end effector comes to rest")
         self._look_at_distance(task)
         self._look_for_forces(task, now)
         share = self._stiffness_in_use(task)
         if share < LOWER * self._share:
             node.get_logger().warning(
-                f"the stiffness of the hand is too high for the rate of the joint_states: in its "
-                f"lightest direction {100.0 * share:.2g} % of it is used"
+                "the stiffness of the end effector is too high for the rate of the joint_states: "
+                f"in its lightest direction {100.0 * share:.2g} % of it is used"
             )
         elif share == 1.0 > self._share:
-            node.get_logger().info("the whole stiffness of the hand is used again")
+            node.get_logger().info("the whole stiffness of the end effector is used again")
         if share < LOWER * self._share or share == 1.0:
             self._share = share
 
@@ -368,21 +372,23 @@ class HandControl:
             if len(names) < 2:  # one is not discovered yet
                 return False
             self._contested[topic] = (
-                f"{topic} is published by {' and '.join(names)}: the hand follows none of them "
-                "until one is left"
+                f"{topic} is published by {' and '.join(names)}: the end effector follows none of "
+                "them until one is left"
             )
             node.throttled_log.warn(topic, self._contested[topic])
         return False
 
     def _look_for_forces(self, task: Task, now: float) -> None:
-        """Log when the hand presses without the feedback that is on, and when with it again."""
+        """Log when the end effector presses without its feedback, and when with it again."""
         given, log = task.settings.feedback, self._node.get_logger()
         feels = given is None or not task.settings.pressing.any() or task.feels(now)
         if given is not None and feels != self._feels:
             if feels:
                 log.info(f"{FELT} comes: the force is controlled by it")
             else:
-                log.warning(f"no {FELT} for {given.timeout:g} s: the hand presses without feedback")
+                log.warning(
+                    f"no {FELT} for {given.timeout:g} s: the end effector presses without feedback"
+                )
         self._feels = feels
 
     def _look_at_distance(self, task: Task) -> None:
@@ -393,14 +399,14 @@ class HandControl:
         self._far = bool(why)
 
     def values(self) -> dict[str, object]:
-        """Return hand, target, error and singularity."""
+        """Return end effector, target, error and singularity."""
         task = self.task
         if task is None or not task.moved or not self._in_use:
             return {}
         given, last = task.given, task.last
         kind = "none: held" if given is None else POSE if isinstance(given[0], Pose) else TWIST
         return {
-            "hand": task.hand,
+            "end effector": task.end_effector,
             "target": kind,
             "target: age (s)": None if given is None else self._node.now() - given[1],
             "target: error (m or rad)": None if last is None else last.error.tolist(),
@@ -416,7 +422,7 @@ class HandControl:
 
 
 def _turned(X: Pose, vector: Array) -> Array:
-    """Return a twist or wrench about the hand, given in axes of a frame, in those of the root."""
+    """Return a twist or wrench about the end effector, in axes of a frame, in those of the root."""
     return np.asarray((X.rotation @ vector.reshape(2, 3).T).T.ravel())
 
 

@@ -1,4 +1,4 @@
-"""HandRequests: targets of the hand that the page of viewer_node sends to a controller."""
+"""TaskSpaceRequests: targets that the page of viewer_node sends to a controller."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from rclpy.publisher import Publisher
 
 from robot_dynamics.control.target_motion import way_between
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.hand_messages import pose_from_msg, pose_msg
+from robot_dynamics.nodes.ros.task_space_messages import pose_from_msg, pose_msg
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.spatial import Pose
 
 TARGET, MEASURED = "target_pose", "cartesian_pose"
-"""Topics of the hand: its target, and where it is while a controller controls it."""
+"""Topics of the end effector: its target, and where it is while a controller controls it."""
 
 SILENCE_S = 0.5
-"""Time without poses of the hand after which no controller is in a mode of the hand, s."""
+"""Time without poses of the end effector after which no controller is in task space, s."""
 
 NEAR = np.array([5e-3, 5e-3, 5e-3, 0.03, 0.03, 0.03])
-"""Distance at which the hand has reached its target, m and rad."""
+"""Distance at which the end effector has reached its target, m and rad."""
 
 MATCH_S = 1.0
 """Time for a new publisher to find its subscribers, and for the last message to arrive, s."""
 
 
-class HandRequests:
-    """Leads the hand of a controller; publishes `target_pose` only from the first pose on.
+class TaskSpaceRequests:
+    """Leads the end effector of a controller; publishes `target_pose` only from the first pose on.
 
     A controller follows one publisher of targets, so this one exists only while the page leads.
 
@@ -49,7 +49,7 @@ class HandRequests:
         self._close_at = np.inf
 
     def read(self, msg: PoseStamped) -> None:
-        """Take up where the hand is.
+        """Take up where the end effector is.
 
         Raises:
             ArgumentError: If it is no pose in the root link.
@@ -63,7 +63,7 @@ class HandRequests:
 
     @property
     def pose(self) -> Pose | None:
-        """Target of the page until it is reached, then the hand; None in a mode of joints."""
+        """Target of the page until it is reached, then the pose; None in a mode of joints."""
         if monotonic() - self._at > SILENCE_S:
             self._goal = None
             return None
@@ -74,16 +74,16 @@ class HandRequests:
 
     @property
     def leads(self) -> bool:
-        """True from the first pose that the page gives until it has stopped the hand."""
+        """True from the first pose that the page gives until it has stopped the end effector."""
         return self._out is not None
 
     def lead(self, pose: Pose) -> None:
-        """Lead the hand to a pose in the root link."""
+        """Lead the end effector to a pose in the root link."""
         self._goal, self._close_at = pose, np.inf
         self._send(pose)
 
     def stop(self) -> None:
-        """Hold the hand where it is, and lead it no more; nothing in a mode of joints."""
+        """Hold the end effector where it is, and lead it no more; nothing in a mode of joints."""
         self._goal = self._unsent = None
         if self.pose is not None:
             self._send(self._measured)

@@ -5,7 +5,7 @@ import pytest
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot
-from robot_dynamics.robot.endpoint import default_hand, hand_by_rule
+from robot_dynamics.robot.endpoint import default_end_effector, end_effector_by_rule
 
 LINK = (
     '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
@@ -31,8 +31,8 @@ ARM = (("shoulder", "continuous", "base", "upper"), ("elbow", "continuous", "upp
 @pytest.mark.parametrize(
     ("name", "hand"), [("ur5", "tool0"), ("panda", "panda_hand_tcp"), ("planar_2r", "endpoint")]
 )
-def test_standard_arms_have_a_hand(name, hand):
-    assert default_hand(read_urdf(find_robot(name))) == hand
+def test_standard_arms_have_a_end_effector(name, end_effector):
+    assert default_end_effector(read_urdf(find_robot(name))) == end_effector
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,16 @@ def test_standard_arms_have_a_hand(name, hand):
          "fore"),
     ],
 )  # fmt: skip
-def test_the_hand_is_what_most_joints_move_without_fingers(further, hand):
-    assert default_hand(robot(*ARM, *further)) == hand
+def test_the_end_effector_is_what_most_joints_move_without_fingers(further, end_effector):
+    assert default_end_effector(robot(*ARM, *further)) == end_effector
 
 
 def test_tips_that_move_against_each_other_need_a_name():
     arms = robot(*ARM, ("left", "continuous", "fore", "l"), ("right", "continuous", "fore", "r"))
-    assert hand_by_rule(arms) is None
+    assert end_effector_by_rule(arms) is None
     with pytest.raises(ArgumentError) as refusal:
-        default_hand(arms)
+        default_end_effector(arms)
     assert str(refusal.value) == (
-        "robot 'arm' has 2 tips (l, r), and no rule says which one is the hand; name its frame"
+        "robot 'arm' has 2 tips (l, r), and no rule says which one is the end effector; name its "
+        "frame"
     )

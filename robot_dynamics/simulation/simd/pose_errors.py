@@ -1,4 +1,4 @@
-"""The hand of every batch member: its reference, and its error."""
+"""The end effector of every batch member: its reference, and its error."""
 
 from __future__ import annotations
 
@@ -13,44 +13,46 @@ from robot_dynamics.trajectory.trajectory import State
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
 
-HAND_ROWS: Mapping[str, tuple[int, ...]] = {
+REFERENCE_ROWS: Mapping[str, tuple[int, ...]] = {
     "rotation": (3, 3),
     "position": (3,),
     "twist": (6,),
     "acceleration": (6,),
 }
-"""Columns of a reference table for the hand, with their shapes."""
+"""Columns of a reference table for the end effector, with their shapes."""
 
-HAND_SIZE = sum(int(np.prod(shape)) for shape in HAND_ROWS.values())
+REFERENCE_SIZE = sum(int(np.prod(shape)) for shape in REFERENCE_ROWS.values())
 """Their number."""
 
-HAND_STATISTICS = tuple(
-    f"hand_{kind}_{part}" for part in ("position", "rotation") for kind in ("square", "peak")
+POSE_STATISTICS = tuple(
+    f"end_effector_{kind}_{part}"
+    for part in ("position", "rotation")
+    for kind in ("square", "peak")
 )
-"""Sums of squares and maxima of the error of the hand, m and rad, over the control cycles."""
+"""Sums of squares and maxima of the error of the end effector over the cycles, m and rad."""
 
 
-def hand_table(model: Model, hand: str, desired: State) -> Array:
-    """Return pose, twist and acceleration of the hand in a desired motion, shape (N, 24)."""
+def pose_table(model: Model, end_effector: str, desired: State) -> Array:
+    """Return pose, twist and acceleration of the end effector in a motion, shape (N, 24)."""
     arm = model.dynamics
-    pose, J = arm.pose(desired.q, hand), arm.jacobian(desired.q, hand)
-    drift = arm.drift(desired.q, desired.qd, hand)
+    pose, J = arm.pose(desired.q, end_effector), arm.jacobian(desired.q, end_effector)
+    drift = arm.drift(desired.q, desired.qd, end_effector)
     twist = np.einsum("nij,nj->ni", J, desired.qd)
     acceleration = np.einsum("nij,nj->ni", J, desired.qdd) + drift
     rotation = pose.rotation.reshape(-1, 9)
     return np.concatenate([rotation, pose.position, twist, acceleration], axis=1)
 
 
-def hand_rows(row: Array) -> dict[str, Array]:
-    """Return the arrays of `HAND_ROWS` that a row of a reference table ends with."""
+def reference_rows(row: Array) -> dict[str, Array]:
+    """Return the arrays of `REFERENCE_ROWS` that a row of a reference table ends with."""
     found, at = {}, 0
-    for name, shape in HAND_ROWS.items():
+    for name, shape in REFERENCE_ROWS.items():
         size = int(np.prod(shape))
         found[name], at = row[at : at + size].reshape(shape), at + size
     return found
 
 
-def hand_error(rotation: Array, position: Array, R: Array, p: Array) -> tuple[Any, Any]:
+def pose_error_of(rotation: Array, position: Array, R: Array, p: Array) -> tuple[Any, Any]:
     """Return how far two poses are apart without roots, which would cost a tenth of a period.
 
     Returns:
@@ -69,7 +71,11 @@ def angle_square(s: Any) -> Any:
 
 
 def in_units(statistics: Mapping[str, Array]) -> dict[str, Array]:
-    """Return statistics with the largest errors of the hand in m and rad."""
-    position, s = (statistics[f"hand_peak_{part}"] for part in ("position", "rotation"))
+    """Return statistics with the largest errors of the end effector in m and rad."""
+    position, s = (statistics[f"end_effector_peak_{part}"] for part in ("position", "rotation"))
     angle = 2.0 * np.arcsin(np.sqrt(np.minimum(s, 1.0)))
-    return {**statistics, "hand_peak_position": np.sqrt(position), "hand_peak_rotation": angle}
+    return {
+        **statistics,
+        "end_effector_peak_position": np.sqrt(position),
+        "end_effector_peak_rotation": angle,
+    }
