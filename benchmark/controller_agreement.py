@@ -17,7 +17,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from benchmark.table import Table
 
 CYCLES = 300  # of a sequence: 0.3 s at first, later up to several seconds with gaps

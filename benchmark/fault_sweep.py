@@ -16,13 +16,13 @@ from rich.progress import Progress
 
 from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from benchmark.table import replace_part
 from robot_dynamics import read_urdf
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.robot import find_robot
-from robot_dynamics.simulation.fault_sweep import ALLOWED, KINDS, RATES, FaultSweep, Row, rows
+from robot_dynamics.simulation.fault_sweep import ALLOWED, KINDS, RATES, FaultRow, FaultSweep, rows
 
 PAGE = ROOT / "docs" / "hardware.md"
 MARK = "benchmark.fault_sweep"
@@ -48,7 +48,7 @@ VARIANTS: dict[str, dict[str, float]] = {
 
 def swept(
     name: str, count: int, bar: Progress, share: float = 1.0, noise: float = 0.0
-) -> tuple[dict[str, Row], float]:
+) -> tuple[dict[str, FaultRow], float]:
     """Return the results of an arm by kind of fault, and the time that they took, s.
 
     Args:
@@ -75,7 +75,7 @@ def swept(
     return {row.kind: row for row in rows(outcomes)}, perf_counter() - began
 
 
-def table(found: dict[str, dict[str, Row]], count: int, seconds: float) -> list[str]:
+def table(found: dict[str, dict[str, FaultRow]], count: int, seconds: float) -> list[str]:
     """Return the lines of the table."""
     rates = ", ".join(f"{rate:g}" for rate in RATES)
     lines = [
@@ -97,7 +97,7 @@ def table(found: dict[str, dict[str, Row]], count: int, seconds: float) -> list[
     return lines
 
 
-def table_of_variants(found: dict[str, dict[str, dict[str, Row]]], count: int) -> list[str]:
+def table_of_variants(found: dict[str, dict[str, dict[str, FaultRow]]], count: int) -> list[str]:
     """Return the lines of the second table."""
     lines = [
         f"Measured on {processor()}: {count} scenarios of each cell, as above. Each gives the "

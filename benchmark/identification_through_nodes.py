@@ -28,7 +28,7 @@ from rich.console import Console
 
 from benchmark.identification_page import page
 from benchmark.identified_robot import DEVIATIONS, PATIENCE_S, RobotResult, measured
-from benchmark.progress import progress_bar
+from benchmark.progress_bar import progress_bar
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, known_robots, read_urdf

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.native.loop.loop_steps import Run
+from robot_dynamics.compiler.native.loop.loop_steps import RunProgram
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.foundation.arrays import Array
@@ -32,7 +32,7 @@ def peak_rate(duration: float = 0.2) -> float:
         return {"y": x}
 
     program = trace("peak", equations, {"x": (chains,), "a": (2,)})
-    loop = NativeLoop({"x": chains, "a": 2, "y": chains}, (Run(program, {"y": "x"}),))
+    loop = NativeLoop({"x": chains, "a": 2, "y": chains}, (RunProgram(program, {"y": "x"}),))
     memory = loop.memory(loop.width)
     loop.set(memory, "a", np.array([0.5, 1.0]))
     steps = 20_000

@@ -35,7 +35,7 @@ from benchmark.faults.poses import POSES
 from benchmark.faults.runs import WAYS, Case, Ear, Nodes, Result, measure
 from benchmark.faults.starts import ALLOWED, Start, starts, unrequested
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from benchmark.table import replace_part
 
 RATES = (100.0, 250.0, 1000.0)

@@ -33,7 +33,7 @@ from benchmark.faults.page import PAGE
 from benchmark.faults.poses import POSES
 from benchmark.faults.runs import Case, Result
 from benchmark.nodes.processes import LOCAL, leave_nothing_behind
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from benchmark.ros2_control.driver_arms import DRIVERS_PAGE, add_drivers, driver_arm
 from benchmark.ros2_control.tracking import add_workspace, built_workspace, write_model
 from benchmark.ros2_control.workspace import Workspace

@@ -39,7 +39,7 @@ from benchmark.kernels.contenders import (
 )
 from benchmark.kernels.kernel_results import Results
 from benchmark.kernels.timing import Call, best_times
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from robot_dynamics import Dynamics
 
 

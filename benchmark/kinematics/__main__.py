@@ -23,7 +23,7 @@ from benchmark.kinematics.ik_contenders import (
 )
 from benchmark.kinematics.running_times import running_times
 from benchmark.machine import installed, processor
-from benchmark.progress import spinner
+from benchmark.progress_bar import spinner
 from benchmark.table import Table
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.papers.paper_arms import lee_puma

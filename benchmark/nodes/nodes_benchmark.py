@@ -38,7 +38,7 @@ from benchmark.nodes.processes import (
     module,
     system,
 )
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 
 SETTLE = 3.0
 """Time that nodes have to settle before they are measured, s."""

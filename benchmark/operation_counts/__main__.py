@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmark.operation_counts.counts_page import PAGE, page
-from benchmark.progress import spinner
+from benchmark.progress_bar import spinner
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

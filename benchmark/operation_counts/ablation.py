@@ -18,7 +18,7 @@ from rich.console import Console
 
 from benchmark.cases import SOURCES, Source, quiet, stripped_urdf
 from benchmark.operation_counts.augmented_body_count import renaud_arm
-from benchmark.progress import spinner
+from benchmark.progress_bar import spinner
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.compiler.graph.optimize import PASSES, Pass, gather_multiples, optimize

@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmark.nodes.processes import leave_nothing_behind
-from benchmark.progress import progress_bar
+from benchmark.progress_bar import progress_bar
 from benchmark.soak.soak import soak
 
 

@@ -16,7 +16,7 @@ from benchmark.cases import Case
 from benchmark.kernels.contenders import mujoco_model
 from benchmark.peak import operations
 from robot_dynamics.compiler.graph.trace import operation_count
-from robot_dynamics.compiler.native.loop.loop_steps import Run, When
+from robot_dynamics.compiler.native.loop.loop_steps import RunProgram, When
 from robot_dynamics.control import Controller, Friction, Model, Settings, gains_for
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -155,7 +155,7 @@ class Loops:
         """Floating-point operations of a period in which every joint slides on."""
         total = 0
         for step in self.loops[what].steps:
-            if isinstance(step, Run):
+            if isinstance(step, RunProgram):
                 total += operations(operation_count(step.program))
             elif isinstance(step, When) and step.array == "noisy" and what == "noisy":
                 total += NOISE_OPERATIONS * self.case.robot.dof

@@ -30,7 +30,7 @@ from rich.console import Console
 
 from benchmark.cases import quiet
 from benchmark.machine import processor
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
 from robot_dynamics.control.limits import effort_limits, velocity_limits

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 
-from benchmark.progress import progress_bar, step
+from benchmark.progress_bar import progress_bar, step
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
 from robot_dynamics.control.sampled_loop import Sampling

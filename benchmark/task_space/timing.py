@@ -12,7 +12,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
 from robot_dynamics.control.controller import kernels_of
 from robot_dynamics.control.laws import LAWS
-from robot_dynamics.control.step_kernels import Run
+from robot_dynamics.control.step_kernels import RunningStep
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
 from robot_dynamics.robot import find_robot
@@ -80,7 +80,7 @@ def rows() -> list[str]:
             state = Measured(q, qd)
             controller = Controller(model, Settings(mode=mode), task)
             kernels = kernels_of(model, end_effector)
-            run = Run(kernels)
+            run = RunningStep(kernels)
             kernel, inputs = kernels.law(LAWS.index(mode)), (*run.states, run.arrived, run.settings)
             ours = _time(lambda kernel=kernel, inputs=inputs: kernel(*inputs))
             now = 0.0

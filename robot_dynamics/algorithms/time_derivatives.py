@@ -71,7 +71,7 @@ class Series:
         return Series(s, c * self.first, c * self.second - s * rate)
 
 
-class Motion(NamedTuple):
+class MotionDerivatives(NamedTuple):
     """Positions of a motion and their first four derivatives by time, shape (n,) each."""
 
     q: Array
@@ -82,7 +82,7 @@ class Motion(NamedTuple):
 
 
 def time_derivatives(
-    efforts: Callable[[Array, Array, Array], Array], motion: Motion
+    efforts: Callable[[Array, Array, Array], Array], motion: MotionDerivatives
 ) -> tuple[Array, Array, Array]:
     """Return the efforts of a motion, and their first and second derivative by time.
 

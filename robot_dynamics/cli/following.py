@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from robot_dynamics.cli.output import Printer
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.foundation.progress import Progress
 from robot_dynamics.simulation import Log
 

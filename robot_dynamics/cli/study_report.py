@@ -14,7 +14,7 @@ from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.foundation.pictures import new_figure
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
-from robot_dynamics.study.replay import Replay
+from robot_dynamics.study.run_record import RunRecord
 from robot_dynamics.study.study_table import END_EFFECTOR_PARTS, result_of
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
@@ -167,7 +167,7 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
     return save_picture(figure, folder / "study.png")
 
 
-def write_run(replays: Sequence[Replay], folder: Path, show: Printer) -> Path:
+def write_run(replays: Sequence[RunRecord], folder: Path, show: Printer) -> Path:
     """Print one run, and write its motion of every mode; return the file of the first one."""
     folder.mkdir(parents=True, exist_ok=True)
     plan, written = replays[0].table.plan, []
@@ -187,7 +187,7 @@ def write_run(replays: Sequence[Replay], folder: Path, show: Printer) -> Path:
     return written[0]
 
 
-def draw_run(replays: Sequence[Replay], folder: Path) -> Path:
+def draw_run(replays: Sequence[RunRecord], folder: Path) -> Path:
     """Draw the errors and efforts of one run in every mode."""
     plan, run = replays[0].table.plan, int(replays[0].table["run"][0])
     figure = new_figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)

@@ -28,7 +28,7 @@ PAYLOAD, WRENCH, BASE = 10, 6, 15
 """Numbers of a payload, of a wrench, and of the motion of a base."""
 
 
-class Drives(NamedTuple):
+class DriveRows(NamedTuple):
     """Friction and rotors, shape (n,) each: the rows of `FrictionRows`, and those below.
 
     Args:
@@ -140,7 +140,7 @@ class Arm(ByInverse):
 
     of: ArmEquations
     load: Mapping[str, Array]
-    drives: Drives
+    drives: DriveRows
     tuning: Tuning
     gains: Damping | None = None
     coupled: bool = False

@@ -46,7 +46,7 @@ from robot_dynamics.control.logic import (
     negated,
 )
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.parameters import LARGEST, LARGEST_GRAVITY, OF_SETTINGS
+from robot_dynamics.control.parameters import HIGHEST, LARGEST_GRAVITY, OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSAL, Refusal
 from robot_dynamics.control.sampled_loop import UNKNOWN_AGE_S, Sampling, largest_frequency
 from robot_dynamics.control.sampling.tuning import Tuner
@@ -76,7 +76,7 @@ FACTS = {
 RUBBING = ("viscous", "coulomb", "load")
 """Terms of friction that resist motion."""
 
-UNLIMITED = LARGEST
+UNLIMITED = HIGHEST
 """Limit that no robot reaches, in SI units; the equations have no infinite constants."""
 
 RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
@@ -475,7 +475,7 @@ def finite(values: Array) -> Array:
 
 def none_as_zero(values: Array) -> Array:
     """Return limits with 0 where there is none, or one beyond all that a parameter accepts."""
-    return np.where(values <= LARGEST, values, 0.0)
+    return np.where(values <= HIGHEST, values, 0.0)
 
 
 def zero_as_none(values: Any) -> Any:

@@ -37,7 +37,7 @@ from robot_dynamics.control.rest import holding_effort
 from robot_dynamics.control.settings import DRIVE, GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step import EVENTS, Step
-from robot_dynamics.control.step_kernels import Run, StepKernels
+from robot_dynamics.control.step_kernels import RunningStep, StepKernels
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.compiled_robot import robot_digest
@@ -149,7 +149,7 @@ class Controller:
         self.joint_names = model.dynamics.robot.joint_names
         self.contacts = Contacts(self)
         self._model: Model | None = None
-        self._run: Run | None = None
+        self._run: RunningStep | None = None
         self._edition = 0.0
         self._last: tuple[Array, Array] | None = None
         self._came = -np.inf
@@ -249,7 +249,7 @@ class Controller:
         else:
             kernels = kernels_of(self.model, task.end_effector, task.settings.projector)
         if self._run is None or self._run.kernels is not kernels:
-            run = Run(kernels)
+            run = RunningStep(kernels)
             if self._run is not None:
                 run.go_on_from(self._run)
             self._run, step = run, kernels.step
@@ -601,7 +601,7 @@ class Controller:
         return self._arrived
 
     @property
-    def run_of_step(self) -> Run:
+    def run_of_step(self) -> RunningStep:
         """The step that runs."""
         assert self._run is not None
         return self._run

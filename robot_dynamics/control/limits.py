@@ -14,7 +14,7 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST_FINITE = float(np.finfo(np.float64).max)
 """Largest finite number."""
 
 ROUND_OFF = 1e-12
@@ -63,7 +63,7 @@ def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> A
     """
     # With dt = 0 a finite rate allows no change and an infinite rate allows any
     with np.errstate(invalid="ignore"):
-        step = select(0.0, dt, rate * np.asarray(dt), select(LARGEST, rate, rate, 0.0))
+        step = select(0.0, dt, rate * np.asarray(dt), select(LARGEST_FINITE, rate, rate, 0.0))
     return np.asarray(clip(tau, previous - step, previous + step))
 
 

@@ -24,7 +24,7 @@ from robot_dynamics.control.two_masses import ENCODERS, LINK
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.kinematics.selection import SELECTION_AXES
 
-LARGEST = 1e9
+HIGHEST = 1e9
 """Largest gain or limit accepted, in SI units; a larger one is a mistake."""
 
 LARGEST_LOAD = 1e5
@@ -230,7 +230,7 @@ _TABLE = (
               "transmissions of its own", fixed=BOTH),
     Parameter("actuator_coupling", "double_array", (), "Movement of every actuator per rad or m of "
               "every joint, row by row, one row per actuator in the order of joints; empty for the "
-              "<transmission> elements of the URDF", "", -LARGEST, LARGEST, fixed=BOTH),
+              "<transmission> elements of the URDF", "", -HIGHEST, HIGHEST, fixed=BOTH),
     Parameter("model_check", "string", "strict", "Reaction to a robot_description that differs "
               "from the model: strict refuses it, warn logs a warning", choices=("strict", "warn"),
               fixed=BOTH, users=(ROS2_CONTROL,)),
@@ -258,22 +258,22 @@ _TABLE = (
     Parameter("task.axes", "string", TaskSettings.axes, "Axes of stiffness, errors and directions: "
               "of the root link, or of the end effector's target (frame)", choices=SELECTION_AXES),
     Parameter("task.stiffness", "double_array", (), "Stiffness in x, y, z, rx, ry, rz, or all 36 "
-              "of a matrix row by row", "N/m, N and N m/rad", -LARGEST, LARGEST, "empty for twice "
+              "of a matrix row by row", "N/m, N and N m/rad", -HIGHEST, HIGHEST, "empty for twice "
               "the bandwidth at usual inertia, or what the joints can exert", users=(NODES,)),
     Parameter("task.damping_ratio", "double", TaskSettings.damping_ratio, "Damping ratio of the "
               "end effector in every direction", "", 0.0, 10.0),
     Parameter("task.damping", "double_array", (), "Damping in place of damping_ratio, 6 or 36",
-              "N s/m, N s and N m s/rad", -LARGEST, LARGEST, "empty for none", users=(NODES,)),
+              "N s/m, N s and N m s/rad", -HIGHEST, HIGHEST, "empty for none", users=(NODES,)),
     Parameter("task.inertia", "double_array", (), "Desired inertia of the mode operational_space, "
-              "6 or 36", "kg, kg m and kg m^2", -LARGEST, LARGEST, "empty for the usual one of the "
+              "6 or 36", "kg, kg m and kg m^2", -HIGHEST, HIGHEST, "empty for the usual one of the "
               "end effector", users=(NODES,)),
     Parameter("task.largest_error", "double_array", (0.05,) * 3 + (0.3,) * 3, "Error that counts "
-              "at most in every direction", "m and rad", 0.0, LARGEST, length=6),
+              "at most in every direction", "m and rad", 0.0, HIGHEST, length=6),
     Parameter("task.controlled", "string_array", None, "What is controlled in the six directions: "
               "motion, force or free; empty for motion wherever the arm can move",
               choices=CONTROLLED, length=6),
     Parameter("task.free_axis", "double_array", (0.0,) * 3, "Axis of the end effector about which "
-              "it may turn, a direction; zeros for none", "", -LARGEST, LARGEST, length=3),
+              "it may turn, a direction; zeros for none", "", -HIGHEST, HIGHEST, length=3),
     Parameter("task.posture_frequency", "double", TaskSettings.posture_frequency,
               "Natural frequency of the return to the posture in the null space", "rad/s", 0.0,
               1000.0),
@@ -298,37 +298,37 @@ _TABLE = (
               "force disappears, relative to the rate at which damping stops the end effector, 2 "
               "damping_ratio bandwidth by default", "", 0.0, 1.0),
     Parameter("task.force_largest", "double_array", _FEEDBACK.largest, "Largest correction",
-              "N and N m", 0.0, LARGEST, length=2),
+              "N and N m", 0.0, HIGHEST, length=2),
     Parameter("task.force_timeout", "double", _FEEDBACK.timeout, "Age of the last force_torque "
               "from which the correction fades to zero", "s", 1e-3, 10.0),
     Parameter("drive.kp", "double", 0.0, "Gain of the drive on the position error", STIFFNESS, 0.0,
-              LARGEST, "with feedback drive, from the configuration of the driver"),
+              HIGHEST, "with feedback drive, from the configuration of the driver"),
     Parameter("drive.kd", "double", 0.0, "Gain of the drive on the velocity error", MOVING_RATE,
-              0.0, LARGEST, "as kp"),
-    Parameter("gains.p", "double", None, "Gain on the position error", STIFFNESS, 0.0, LARGEST,
+              0.0, HIGHEST, "as kp"),
+    Parameter("gains.p", "double", None, "Gain on the position error", STIFFNESS, 0.0, HIGHEST,
               "by default from the bandwidth and the inertia, and in ros2_control the update rate; "
               "there, p or d of one joint ends feedback by the mass matrix for all"),
-    Parameter("gains.d", "double", None, "Gain on the velocity error", MOVING_RATE, 0.0, LARGEST,
+    Parameter("gains.d", "double", None, "Gain on the velocity error", MOVING_RATE, 0.0, HIGHEST,
               "by default as p"),
     Parameter("gains.i", "double", 0.0, "Gain on the integral of the position error",
-              "N m/(rad s) or N/(m s)", 0.0, LARGEST),
+              "N m/(rad s) or N/(m s)", 0.0, HIGHEST),
     Parameter("gains.i_clamp_max", "double", 0.0, "Largest effort of the integral part", EFFORT,
-              0.0, LARGEST, "0 for any"),
-    Parameter("limits.effort", "double", 0.0, "Effort limit of the joint", EFFORT, 0.0, LARGEST,
+              0.0, HIGHEST, "0 for any"),
+    Parameter("limits.effort", "double", 0.0, "Effort limit of the joint", EFFORT, 0.0, HIGHEST,
               "0 for that of the URDF", fixed=(NODES,), of_model=True),
     Parameter("limits.velocity", "double", 0.0, "Velocity limit of the joint, above which a "
-              "controller brakes", MOVING, 0.0, LARGEST, "0 for that of the URDF, without a brake",
+              "controller brakes", MOVING, 0.0, HIGHEST, "0 for that of the URDF, without a brake",
               fixed=(NODES,), of_model=True),
     Parameter("limits.effort_rate", "double", None, "Largest change of effort", "N m/s or N/s", 0.0,
-              LARGEST, "0 for any. Default: twice effort limit times bandwidth, and times "
+              HIGHEST, "0 for any. Default: twice effort limit times bandwidth, and times "
               "damping_ratio if that is above 1"),
     Parameter("limits.soft_margin", "double", 0.0, "Width of a spring and a damper inside both "
-              "ends of the position range", "rad or m", 0.0, LARGEST, "0 for none"),
+              "ends of the position range", "rad or m", 0.0, HIGHEST, "0 for none"),
     Parameter("limits.tracking_error", "double", None, "Position error that stops the arm",
-              "rad or m", 0.0, LARGEST, "0 for none. Default: 0.5 rad or 0.1 m, or a quarter of "
+              "rad or m", 0.0, HIGHEST, "0 for none. Default: 0.5 rad or 0.1 m, or a quarter of "
               "the range of the joint if that is less"),
     Parameter("limits.external_effort", "double", None, "External effort that counts as a contact, "
-              "besides the uncertainty of friction", EFFORT, 0.0, LARGEST, "0 for none. Default: a "
+              "besides the uncertainty of friction", EFFORT, 0.0, HIGHEST, "0 for none. Default: a "
               "tenth of the effort limit"),
     Parameter("bands.moving", "double", 0.0, "Half-width of the 95 % band while moving slowly",
               EFFORT, 0.0, LARGEST_LOAD, "0 for that of limits.<joint>.external_effort",
@@ -367,7 +367,7 @@ _TABLE = (
     Parameter("rotor.ratio", "double", 1.0, "Turns of the motor per rad or m of the joint",
               "rad/rad or rad/m", -LARGEST_LOAD, LARGEST_LOAD),
     Parameter("elasticity.stiffness", "double", 0.0, "Stiffness between motor and link",
-              "N m/rad or N/m", 0.0, LARGEST, "0 for a rigid joint", users=(NODES,)),
+              "N m/rad or N/m", 0.0, HIGHEST, "0 for a rigid joint", users=(NODES,)),
     Parameter("elasticity.damping", "double", 0.0, "Damping between motor and link",
               "N m s/rad or N s/m", 0.0, LARGEST_LOAD, users=(NODES,)),
 )

@@ -60,7 +60,7 @@ GIVEN_UP = (Status.SILENT, Status.BLIND, Status.STOPPED, Status.PAUSED)
 """Statuses in which targets in task space are given up, so that none moves the arm later."""
 
 
-class Row(NamedTuple):
+class StatusRow(NamedTuple):
     """A status, when it is entered, and what the arm then does.
 
     Args:
@@ -77,21 +77,23 @@ class Row(NamedTuple):
 
 
 TABLE = (
-    Row(Status.WAITING, lambda x: negated(x.seen), "no state has come yet", "nothing is commanded"),
-    Row(
+    StatusRow(
+        Status.WAITING, lambda x: negated(x.seen), "no state has come yet", "nothing is commanded"
+    ),
+    StatusRow(
         Status.SILENT,
         lambda x: less(x.state_timeout + maximum(x.open_loop_timeout, x.stop), x.age),
         "no state for `state_timeout` and `open_loop_timeout` together, or `stop` if that is "
         "longer",
         "nothing is commanded: brakes or friction hold it",
     ),
-    Row(
+    StatusRow(
         Status.BLIND,
         lambda x: x.blind,
         "no state for `state_timeout`",
         "to rest, then held, by the model alone",
     ),
-    Row(
+    StatusRow(
         Status.STOPPED,
         lambda x: less(0.5, x.cause),
         "a tracking error, a speed or a reference's velocity beyond its limit, a joint that "
@@ -99,33 +101,33 @@ TABLE = (
         "that counts twice, until `resume`",
         "to rest, then held; or by `collision.reaction`; by softer feedback if it oscillates",
     ),
-    Row(
+    StatusRow(
         Status.HOLDING,
         lambda x: either(x.halted, x.refused, negated(x.commanded)),
         "no reference for `reference_timeout`, deactivated, or `on_slow_states: refuse`",
         "to rest, then held; or led by hand, with `on_reference_timeout`",
     ),
-    Row(
+    StatusRow(
         Status.PAUSED,
         lambda x: x.paused,
         "states or references had stopped, until `resume`; not with `resume_by_itself`",
         "held",
     ),
     # The distances are `AT_ARM` and `NEAR` times the default tracking limits
-    Row(
+    StatusRow(
         Status.RESUMED,
         lambda x: x.comes,
         "until the reference has rested within 0.02 rad or 4 mm of the arm; again after a jump",
         "held",
     ),
-    Row(
+    StatusRow(
         Status.SETTLING,
         lambda x: less(x.now, x.settled_at),
         "for `settling_time` after states come or come again, after commands are first received, "
         "and after a joint did not move when pushed",
         "held",
     ),
-    Row(Status.TRACKING, lambda x: 1.0, "otherwise", "joins the reference, then follows it"),
+    StatusRow(Status.TRACKING, lambda x: 1.0, "otherwise", "joins the reference, then follows it"),
 )
 """Every status in order of precedence."""
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import minimum
 from robot_dynamics.control import laws
-from robot_dynamics.control.arm import Arm, ArmEquations, Damping, Drives, Tuning
+from robot_dynamics.control.arm import Arm, ArmEquations, Damping, DriveRows, Tuning
 from robot_dynamics.control.command import COMMAND, command
 from robot_dynamics.control.contacts import ADDED, OBSERVED, SENSED, add, observe, sense
 from robot_dynamics.control.end_effector import EndEffectorEquations
@@ -455,7 +455,7 @@ class Step:
         return Arm(
             self.equations,
             load,
-            Drives(friction, x.remembers * x.direction, x.rotor),
+            DriveRows(friction, x.remembers * x.direction, x.rotor),
             Tuning(x.bandwidth, x.damping_ratio, x.friction_width),
             Damping(x.kd),
             velocity_terms=1.0 - x.adds_velocity_terms,

@@ -16,7 +16,7 @@ from robot_dynamics.control.step import Stage, Step
 from robot_dynamics.foundation.arrays import Array
 
 
-class Part(NamedTuple):
+class PlacedStage(NamedTuple):
     """A stage with its place in the state.
 
     Args:
@@ -28,12 +28,12 @@ class Part(NamedTuple):
     block: slice
 
 
-def parts_of(step: Step, stages: Sequence[Stage]) -> Iterator[Part]:
+def parts_of(step: Step, stages: Sequence[Stage]) -> Iterator[PlacedStage]:
     """Return stages with their places."""
     for stage in stages:
         names = list(stage.fields)
         first, last = step.state.slices[names[0]], step.state.slices[names[-1]]
-        yield Part(stage, slice(first.start, last.stop))
+        yield PlacedStage(stage, slice(first.start, last.stop))
 
 
 def stage_program(step: Step, stage: Stage) -> Program:
@@ -128,7 +128,7 @@ def laws_of(step: Step) -> dict[int, Stage]:
     return {LAWS.index(stage.law): stage for stage in step.law_stages}
 
 
-class Run:
+class RunningStep:
     """A step that runs: two states in turns, and what the driver needs to call the kernels.
 
     Args:
@@ -160,7 +160,7 @@ class Run:
         """Return to the initial state."""
         self.state[:] = self.kernels.step.state.initial()
 
-    def go_on_from(self, other: Run) -> None:
+    def go_on_from(self, other: RunningStep) -> None:
         """Go on from the state of other kernels of the same joints."""
         self.state[:], self.arrived[:], self.settings[:] = (
             other.state,

@@ -62,7 +62,7 @@ RESIDUES = (0.02700215, 0.06666931, 0.20589546, 0.70526302, 5.70277358)
 [Hale2008]. The sum is positive for every positive x and bounded near zero."""
 
 
-class Arm(Protocol):
+class TaskSpaceEquations(Protocol):
     """The equations of an arm that the laws use, of numbers or of symbols."""
 
     @property
@@ -271,7 +271,7 @@ def solve(A: Array, b: Array) -> Array:
     return composite_body.solve(*composite_body.factorise(A, chain), chain, b)
 
 
-class Spring(NamedTuple):
+class StableSpring(NamedTuple):
     """A stiffness in the directions in which the loop bears it, and what is softer in others.
 
     With the squares B = L^T A L of the natural frequencies under the stiffness K = L L^T, and
@@ -290,7 +290,7 @@ class Spring(NamedTuple):
     squares: Array
 
     @classmethod
-    def of(cls, mobility: Array, root: Array, stable: Any) -> Spring:
+    def of(cls, mobility: Array, root: Array, stable: Any) -> StableSpring:
         """Limit the stiffness at a mobility A, shape (6, 6), to a frequency w."""
         B = root.T @ mobility @ root
         X = B / stable**2
@@ -333,7 +333,9 @@ def _inverse_root(B: Array, root: Array, ratio: Any, v: Array) -> Array:
     return np.asarray(2.0 * ratio / np.sqrt(size) * (root @ sum(terms)))
 
 
-def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) -> dict[str, Array]:
+def task_equations(
+    arm: TaskSpaceEquations, mode: str, projector: str, x: Mapping[str, Array]
+) -> dict[str, Array]:
     """Compute a law in task space, of numbers or of symbols.
 
     In `IMPEDANCE` [Hogan1985] the arm is passive while the target rests. The feedforward of a
@@ -406,7 +408,7 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
     lever = controlled((selection * x["root"].T).T)
     pulled = x["root"].T @ bounded
     felt = mobility if mode == IMPEDANCE else x["mobility"]
-    end_effector = Spring.of(felt, lever, numbers.stable)
+    end_effector = StableSpring.of(felt, lever, numbers.stable)
     spring = end_effector.pull(pulled)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     # A constant error e brings the end effector to the velocity D^-1 K e, which is A D e / (2 z)^2
@@ -446,7 +448,7 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         # Beside a stretched pose the end effector becomes heavy, and the force that replaces its
         # inertia pushes that pose over. There the law is that of the impedance, which the loop
         # bears too
-        own = Spring.of(mobility, lever, numbers.stable)
+        own = StableSpring.of(mobility, lever, numbers.stable)
         soft = own.pull(pulled)
         soft = pull * np.concatenate([soft[:3], spring_moment(bounded[3:], soft[3:])])
         soft = soft + own.damping(numbers.damping_ratio, v_d)

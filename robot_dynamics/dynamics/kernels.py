@@ -116,11 +116,11 @@ def inverse_rates(tree: Robot, formulation: Formulation, variant: Variant) -> Eq
     def function(
         q: Array, qd: Array, qdd: Array, jerk: Array, snap: Array, **values: Array
     ) -> dict[str, Array]:
-        motion = time_derivatives.Motion(q, qd, qdd, jerk, snap)
+        motion = time_derivatives.MotionDerivatives(q, qd, qdd, jerk, snap)
         found = time_derivatives.time_derivatives(lambda *x: full(*x, **values), motion)
         return dict(zip(("tau", "rate", "second_rate"), found, strict=True))
 
-    motion = dict.fromkeys(time_derivatives.Motion._fields, (n,))
+    motion = dict.fromkeys(time_derivatives.MotionDerivatives._fields, (n,))
     return Equations({**motion, **variant.inputs}, function)
 
 

@@ -21,7 +21,7 @@ from robot_dynamics.control.configured_step import ConfiguredStep
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.limits import effort_limits
-from robot_dynamics.control.parameters import LARGEST
+from robot_dynamics.control.parameters import HIGHEST
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, RobotError
@@ -267,7 +267,7 @@ def check_effort_limits(robot: Robot) -> None:
         RobotError: It names the first joint without a limit.
     """
     for name, limit in zip(robot.joint_names, effort_limits(robot), strict=True):
-        if not limit < LARGEST:  # a URDF that gives as much means no limit
+        if not limit < HIGHEST:  # a URDF that gives as much means no limit
             raise RobotError(
                 f"joint '{name}' of robot '{robot.name}' has no effort limit; give it one in the "
                 'URDF, <limit effort="..."> above 0, or fix the joint with --lock'

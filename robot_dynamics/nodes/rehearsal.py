@@ -50,7 +50,7 @@ WATCHED_S = 3.0
 
 
 @dataclass(frozen=True)
-class Step:
+class RehearsalStep:
     """A step of a rehearsal.
 
     Args:
@@ -144,7 +144,7 @@ class Observer(Terminal):
 
     def step(
         self, name: str, act: Callable[[], None], *, ends_at: Array | None = None, seconds: float
-    ) -> Step:
+    ) -> RehearsalStep:
         """Do something, watch the arm, and judge how it ended.
 
         Args:
@@ -174,7 +174,9 @@ class Observer(Terminal):
         if fault and starved > STARVED_S:
             slow = f"the machine is too slow: a node waited {starved:.2f} s for a processor"
             fault = f"{fault}; {slow}"
-        return Step(name, motion.speed, motion.error, drift, motion.silence(now), starved, fault)
+        return RehearsalStep(
+            name, motion.speed, motion.error, drift, motion.silence(now), starved, fault
+        )
 
     def pause(self, seconds: float) -> None:
         """Measure the arm for a while."""

@@ -16,7 +16,7 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array, real_numbers
 from robot_dynamics.recordings.motion_files import MotionTable, matched_columns, read_motion_table
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.trajectory.waypoints import LARGEST
+from robot_dynamics.trajectory.waypoints import LARGEST_RECEIVED
 
 FEWEST = 50
 """Number of samples below which nothing is identified."""
@@ -80,7 +80,7 @@ class Recording:
                     f"{self.source}: {name} has shape {values.shape}; q, qd and tau need one row "
                     f"for each of {len(time)} times and one column per joint"
                 )
-            fit = np.abs(values) <= LARGEST  # NaN is not
+            fit = np.abs(values) <= LARGEST_RECEIVED  # NaN is not
             if not fit.all():
                 row, column = (int(i) for i in np.argwhere(~fit)[0])
                 raise RecordingError(
@@ -192,7 +192,7 @@ def _cleaned(
     source = table.source
     time = np.where(np.abs(table.time) <= LAST_NS, table.time, np.nan)
     q, qd, tau = (
-        np.where(np.abs(a[:, columns]) <= LARGEST, a[:, columns], np.nan)
+        np.where(np.abs(a[:, columns]) <= LARGEST_RECEIVED, a[:, columns], np.nan)
         for a in (table.position, table.velocity, table.effort)
     )
     for what, values in (("position", q), ("effort", tau)):
@@ -209,8 +209,8 @@ def _cleaned(
     part = 1.0 - whole.mean()
     if part > MOST_MISSING:
         raise RecordingError(
-            f"{source}: {100 * part:.0f} % of the samples hold NaN or numbers above {LARGEST:g}; "
-            "record again"
+            f"{source}: {100 * part:.0f} % of the samples hold NaN or numbers above "
+            f"{LARGEST_RECEIVED:g}; record again"
         )
     time = _in_seconds(time, source)
     order = np.flatnonzero(whole)[np.argsort(time[whole], kind="stable")]

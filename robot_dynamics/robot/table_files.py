@@ -58,7 +58,7 @@ TYPES = {
 BASE = "base"
 """Name of the root link of a robot of a table."""
 
-LARGEST = 1e15
+LARGEST_ENTRY = 1e15
 """Bound on all numbers, so that no product of them overflows."""
 
 POSITIVE = ("velocity", "effort", "acceleration")
@@ -311,7 +311,7 @@ def _name(sheet: _Sheet, where: str, value: Any) -> str:
 
 def _number(sheet: _Sheet, where: str, value: Any, column: str = "") -> float:
     found = number(f"{sheet.path}: {where}", value, UrdfError)
-    if isinstance(value, bool) or not abs(found) <= LARGEST:
+    if isinstance(value, bool) or not abs(found) <= LARGEST_ENTRY:
         raise sheet.error(f"{where} holds {shown(value)}; give a finite number")
     if column in NOT_NEGATIVE and found < 0.0:
         raise sheet.error(f"{where} holds {shown(value)}; it is not negative")

@@ -6,24 +6,24 @@ from robot_dynamics.foundation.lazy import late
 
 if TYPE_CHECKING:
     from robot_dynamics.simulation.closed_loop import (
-        Controller,
+        ControlLaw,
         ElasticController,
         LawController,
         Log,
         simulate,
     )
     from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
-    from robot_dynamics.simulation.plant import Plant
-    from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
-    from robot_dynamics.simulation.simulated_robot import (
+    from robot_dynamics.simulation.perturbed_robot import (
         check_physical,
         perturbed,
         with_mass_scaled,
     )
+    from robot_dynamics.simulation.plant import Plant
+    from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
 
 __all__ = [
     "INTEGRATORS",
-    "Controller",
+    "ControlLaw",
     "ElasticController",
     "Imperfections",
     "LawController",
@@ -40,7 +40,7 @@ __all__ = [
 
 _HOMES = {
     "closed_loop": (
-        "Controller",
+        "ControlLaw",
         "ElasticController",
         "LawController",
         "Log",
@@ -56,7 +56,7 @@ _HOMES = {
         "Reading",
         "Sensor",
     ),
-    "simulated_robot": (
+    "perturbed_robot": (
         "check_physical",
         "perturbed",
         "with_mass_scaled",

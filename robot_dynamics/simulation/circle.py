@@ -9,7 +9,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.simulation.integrators import Motion, integrate
+from robot_dynamics.simulation.integrators import IntegratedMotion, integrate
 
 
 def simulate_circle(
@@ -19,7 +19,7 @@ def simulate_circle(
     rate: float = 20.0,
     method: str = "adams_bashforth_moulton",
     tilt: float = np.pi / 6,
-) -> Motion:
+) -> IntegratedMotion:
     """Integrate the direct dynamics of an arm that is driven round the circle: [Gupta1986], sec. 4.
 
     The drive torques are the inverse dynamics of the wanted motion, whose accelerations feed back

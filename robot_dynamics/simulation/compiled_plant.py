@@ -21,7 +21,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.simd.compiled_loop import plant_parameters
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
-from robot_dynamics.simulation.simd.stage import Stage, fused
+from robot_dynamics.simulation.simd.stage import LoopStage, fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
 REPORTED = ("q", "qd", "tau", "cut")
@@ -143,7 +143,7 @@ class CompiledPlant(Plant):
         self.time += self.step_time
 
 
-_LIMIT = Stage(
+_LIMIT = LoopStage(
     "limit",
     lambda wanted, limit: saturate(wanted, limit)._asdict(),
     reads=("wanted", "limit"),

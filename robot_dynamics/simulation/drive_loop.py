@@ -11,7 +11,7 @@ PERIOD_S = 1e-4
 """Usual period of such drives, s: a plant simulates them with steps of at most this."""
 
 
-class DriveGains(NamedTuple):
+class LoopGains(NamedTuple):
     """Gains of drives, of numbers or symbols; see `Gains`."""
 
     kp: Array

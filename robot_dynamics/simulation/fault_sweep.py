@@ -75,7 +75,7 @@ SHORTEST_S, LONGEST_S = 0.01, 0.5
 SHORTEST_MOTION_S, LONGEST_MOTION_S = 0.6, 3.0
 """Shortest and longest motion, s."""
 
-LARGEST_EFFORT = 0.7
+EFFORT_SHARE = 0.7
 """Largest effort of a motion relative to its limit; a shorter motion is slowed down."""
 
 REST_TO_REST = np.polynomial.Polynomial((0.0, 0.0, 0.0, 10.0, -15.0, 6.0))
@@ -119,7 +119,7 @@ class Outcome:
     finite: Array
 
 
-class Replay(NamedTuple):
+class ScenarioReplay(NamedTuple):
     """One scenario.
 
     Attributes:
@@ -250,7 +250,7 @@ class FaultSweep:
             found["sound"][:, 0] > 0.5,
         )
 
-    def replay(self, seed: int, rate: float, number: int) -> Replay:
+    def replay(self, seed: int, rate: float, number: int) -> ScenarioReplay:
         """Run one scenario of a batch again, and return all of it.
 
         Raises:
@@ -270,7 +270,9 @@ class FaultSweep:
         kind, begins, ends = (
             float(scenarios.arrays[x][number, 0]) for x in ("kind", "begins", "ends")
         )
-        return Replay(tuple(KINDS)[int(kind)], begins, ends, motion, log, self._events(t, state))
+        return ScenarioReplay(
+            tuple(KINDS)[int(kind)], begins, ends, motion, log, self._events(t, state)
+        )
 
     def _events(self, t: Array, state: Array) -> list[tuple[float, str]]:
         """Return the times at which the status changed, and what the controller then says."""
@@ -404,8 +406,8 @@ class Scenarios:
 
 
 def _within_efforts(dynamics: Dynamics, start: Array, way: Array, lasts: Array) -> Array:
-    """Return durations for which no motion takes more than `LARGEST_EFFORT`, up to the longest."""
-    limit = LARGEST_EFFORT * effort_limits(dynamics.robot)
+    """Return durations for which no motion takes more than `EFFORT_SHARE`, up to the longest."""
+    limit = EFFORT_SHARE * effort_limits(dynamics.robot)
     while True:
         excessive = np.zeros(len(start), dtype=bool)
         for u in np.linspace(0.0, 1.0, 17):
@@ -419,7 +421,7 @@ def _within_efforts(dynamics: Dynamics, start: Array, way: Array, lasts: Array) 
 
 
 @dataclass(frozen=True)
-class Row:
+class FaultRow:
     """Results of one kind of fault.
 
     Args:
@@ -445,7 +447,7 @@ class Row:
     finite: bool
 
 
-def rows(outcomes: Sequence[Outcome]) -> list[Row]:
+def rows(outcomes: Sequence[Outcome]) -> list[FaultRow]:
     """Return the results by kind of fault."""
     found = []
     for number_of_kind, kind in enumerate(KINDS):
@@ -461,7 +463,7 @@ def rows(outcomes: Sequence[Outcome]) -> list[Row]:
             for one in np.unique(status)
         }
         found.append(
-            Row(
+            FaultRow(
                 kind,
                 len(excess),
                 float(excess.max()),

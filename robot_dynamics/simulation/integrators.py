@@ -36,7 +36,7 @@ class Integrator(Protocol):
         ...
 
 
-class Motion(NamedTuple):
+class IntegratedMotion(NamedTuple):
     """Result of an integration: t (N,), s; q and qd (N, n)."""
 
     t: Array
@@ -130,7 +130,7 @@ def integrate(
     step: float = 1e-3,
     method: str = "runge_kutta",
     robot: Robot | None = None,
-) -> Motion:
+) -> IntegratedMotion:
     """Integrate qdd = f(t, q, qd) from time zero.
 
     Args:
@@ -176,7 +176,7 @@ def integrate(
             t[-1],
         )
     end = reached + 1
-    return Motion(t[:end], qs[:end], qds[:end])
+    return IntegratedMotion(t[:end], qs[:end], qds[:end])
 
 
 def _finite(f: Acceleration) -> Acceleration:

@@ -12,7 +12,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.study.executor import Executor, study
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import model_of
-from robot_dynamics.study.statistics import Part, parts
+from robot_dynamics.study.statistics import Proportion, parts
 
 FACTOR = 1.5
 """Ratio of consecutive bandwidths in the first search."""
@@ -34,7 +34,7 @@ class Found:
     """
 
     plan: StudyPlan
-    held: Part
+    held: Proportion
 
     @property
     def bandwidth(self) -> float:
@@ -86,7 +86,7 @@ def largest_bandwidth(
     if not 0.0 < keep <= 1.0:
         raise ArgumentError(f"keep is {keep}; give a share of the runs, above 0 and up to 1")
     plan = replace(plan, gains="ideal")
-    tried: dict[float, Part] = {}
+    tried: dict[float, Proportion] = {}
 
     def works(w: float) -> bool:
         if w not in tried:

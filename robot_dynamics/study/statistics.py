@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 """Confidence level of every interval."""
 
 
-class Part(NamedTuple):
+class Proportion(NamedTuple):
     """A share of the runs: their number, that of all runs, and the confidence interval."""
 
     held: int
@@ -34,15 +34,15 @@ class Part(NamedTuple):
         return f"{100 * self.share:.2f} % ({100 * self.low:.2f} to {100 * self.high:.2f})"
 
 
-def part(held: Array) -> Part:
+def part(held: Array) -> Proportion:
     """Return the share of the runs for which `held` is true, with Wilson's interval."""
     runs, count = len(held), int(np.count_nonzero(held))
     found = imported("scipy.stats").binomtest(count, runs)
     low, high = found.proportion_ci(CONFIDENCE, method="wilson")
-    return Part(count, runs, float(low), float(high))
+    return Proportion(count, runs, float(low), float(high))
 
 
-def parts(table: StudyTable) -> dict[str, Part]:
+def parts(table: StudyTable) -> dict[str, Proportion]:
     """Return the share of runs within each limit, and within all limits."""
     found = {name: part(table[f"ok[{name}]"]) for name in CRITERIA}
     return {**found, "all": part(~table["failed"])}

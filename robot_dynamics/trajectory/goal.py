@@ -216,7 +216,7 @@ def _worst(joint_names: Sequence[str], size: Array, allowed: Array, what: str) -
     )
 
 
-class Moment(NamedTuple):
+class GoalSample(NamedTuple):
     """Desired and measured state in one control cycle.
 
     Args:
@@ -271,9 +271,9 @@ class Goal:
     tolerances: Tolerances
     client: Any = None
     progress: Progress = UNDER_WAY
-    moment: Moment | None = None
+    moment: GoalSample | None = None
     _measurements: int | None = field(default=None, repr=False)
-    _begun: Moment | None = field(default=None, repr=False)
+    _begun: GoalSample | None = field(default=None, repr=False)
     _distance: float = field(default=0.0, repr=False)
     _moved: float = field(default=0.0, repr=False)
 
@@ -286,7 +286,7 @@ class Goal:
         """Return the index of the next point; the number of points after the last one."""
         return bisect_right(self.times, now - self.start)
 
-    def watch(self, moment: Moment) -> None:
+    def watch(self, moment: GoalSample) -> None:
         """Update the desired and the measured distance of the joints."""
         self.moment = moment
         begun = self._begun = self._begun or moment
@@ -341,7 +341,7 @@ class Goals:
         self.active = None
         return goal
 
-    def judge(self, moment: Moment) -> Progress | None:
+    def judge(self, moment: GoalSample) -> Progress | None:
         """Judge the active goal, if any; return its progress if it ends in this cycle.
 
         A goal whose motion was replaced fails. Only a state measured after the end can show that

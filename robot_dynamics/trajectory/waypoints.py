@@ -19,7 +19,7 @@ from robot_dynamics.robot.kinematic_tree import Mimic
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 """Fields of a point, with the names of `trajectory_msgs/JointTrajectoryPoint`."""
 
-LARGEST = 1e12
+LARGEST_RECEIVED = 1e12
 """Largest number of a received motion, and largest time, s; beyond, powers overflow."""
 
 FOLLOWS = 2e-3
@@ -286,9 +286,10 @@ def _rows(field: str, rows: list[Sequence[float]], n: int) -> Array | None:
             raise TrajectoryError(
                 f"trajectory point {k}: {field} are all {row[0]}; every number must be finite"
             )
-        if any(LARGEST < abs(value) < np.inf for value in row):
+        if any(LARGEST_RECEIVED < abs(value) < np.inf for value in row):
             raise TrajectoryError(
-                f"trajectory point {k}: {field} exceed {LARGEST:g}; every number must be smaller"
+                f"trajectory point {k}: {field} exceed {LARGEST_RECEIVED:g}; every number must be "
+                "smaller"
             )
     return np.array([row if len(row) else absent for row in rows], dtype=np.float64)
 
@@ -320,10 +321,10 @@ def _check_times(times: Array) -> None:
             raise TrajectoryError(
                 f"trajectory point {k}: time is {time:g} s; give finite times from 0 s on"
             )
-        if time > LARGEST or (k and 0.0 < time - times[k - 1] < LEAST_STEP_S):
+        if time > LARGEST_RECEIVED or (k and 0.0 < time - times[k - 1] < LEAST_STEP_S):
             raise TrajectoryError(
-                f"trajectory point {k}: time is {time:.17g} s; give times up to {LARGEST:g} s, at "
-                f"least {LEAST_STEP_S:g} s apart"
+                f"trajectory point {k}: time is {time:.17g} s; give times up to "
+                f"{LARGEST_RECEIVED:g} s, at least {LEAST_STEP_S:g} s apart"
             )
         if k and time <= times[k - 1]:
             raise TrajectoryError(

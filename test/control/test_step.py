@@ -11,7 +11,7 @@ from robot_dynamics.control.fields import SCALAR, VECTOR, Field, Layout
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.logic import NEVER
 from robot_dynamics.control.status import TABLE, Cause
-from robot_dynamics.control.step_kernels import Run, parts_of
+from robot_dynamics.control.step_kernels import RunningStep, parts_of
 
 SEQUENCES, CYCLES = 4, 2000
 ROUND_OFF = 1e-9
@@ -27,7 +27,7 @@ def first(model):
 
 
 def begun(first):
-    run = Run(first.kernels)
+    run = RunningStep(first.kernels)
     run.go_on_from(first)
     return run
 

@@ -19,7 +19,7 @@ from robot_dynamics.control.task_space import (
     IMPEDANCE,
     KINEMATIC,
     OPERATIONAL_SPACE,
-    Spring,
+    StableSpring,
     damping_effort,
     input_shapes,
     rotation_vector,
@@ -145,7 +145,7 @@ def test_no_direction_is_stiffer_than_the_loop_bears_and_others_stay_as_given(se
     mixed = rng.normal(size=(6, 6))
     A = mixed @ np.diag(10.0 ** rng.uniform(-1.0, 1.5, 6)) @ mixed.T / 6.0
     K = np.diag(10.0 ** rng.uniform(1.0, 3.0, 6))
-    spring = Spring.of(A, np.sqrt(K), stable)
+    spring = StableSpring.of(A, np.sqrt(K), stable)
     used = np.column_stack([spring.pull(np.sqrt(K) @ e) for e in np.eye(6)])
     D = np.column_stack([spring.damping(0.7, v) for v in np.eye(6)])
     np.testing.assert_allclose(used, used.T, rtol=1e-6, atol=1e-9 * K.max())

@@ -13,7 +13,7 @@ from loaded_model import LoadedModel, built, request_of
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.guard import Flaw, words_for_flaw
 from robot_dynamics.control.status import Status
-from robot_dynamics.control.step_kernels import Run, StepKernels
+from robot_dynamics.control.step_kernels import RunningStep, StepKernels
 from robot_dynamics.export.model_library import (
     ModelParts,
     ModelRequest,
@@ -59,7 +59,7 @@ def test_the_library_steps_as_the_kernels_of_python_do(parts, library, kernels):
     step, seen = parts.step, set()
     limit = parts.robot.limits.effort
     for seed in range(SEQUENCES):
-        run, initial = Run(kernels), parts.initial()
+        run, initial = RunningStep(kernels), parts.initial()
         run.arrived[:], run.settings[:] = initial["arrived"], initial["settings"]
         run.state[:] = initial["state"]
         cycles = HostileCycles(

@@ -17,7 +17,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import LookUp
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Controller, Friction, Model, Settings, gains_for
 from robot_dynamics.control.limits import default_tracking_errors, effort_limits
-from robot_dynamics.control.step_kernels import Run
+from robot_dynamics.control.step_kernels import RunningStep
 from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.export.model_library import ModelRequest
@@ -122,7 +122,7 @@ class Robot:
 
     def begun(self):
         """Return a native step with the first settings."""
-        run = Run(self.kernels)
+        run = RunningStep(self.kernels)
         run.go_on_from(self.first)
         return run
 

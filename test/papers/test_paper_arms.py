@@ -18,7 +18,7 @@ from robot_dynamics.papers.paper_arms import (
 )
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.robot.denavit_hartenberg import TOOL
-from robot_dynamics.simulation.simulated_robot import check_physical
+from robot_dynamics.simulation.perturbed_robot import check_physical
 
 
 def test_the_ranges_of_lees_puma_are_those_of_figure_3():

@@ -13,7 +13,7 @@ from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.robot.catalogue import find_robot, shipped_robots
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.simulation.simulated_robot import check_physical
+from robot_dynamics.simulation.perturbed_robot import check_physical
 
 DATA = Path(__file__).parents[1] / "data"
 INCH, POUND = 0.0254, 0.45359237  # m, kg

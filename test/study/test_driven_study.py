@@ -15,7 +15,7 @@ from robot_dynamics.simulation import Plant, with_mass_scaled
 from robot_dynamics.simulation.drive_loop import PERIOD_S
 from robot_dynamics.simulation.driven_loop import simulate_drives
 from robot_dynamics.study import StudyPlan, distribution_of, in_process, study
-from robot_dynamics.study.replay import replay
+from robot_dynamics.study.run_record import replay
 from robot_dynamics.trajectory import Waypoints
 
 GAINS = Gains(np.array([3000.0, 800.0]), np.array([300.0, 50.0]))

@@ -9,7 +9,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation import ElasticController, Plant, simulate
 from robot_dynamics.study import StudyPlan
 from robot_dynamics.study.distributions import Distribution
-from robot_dynamics.study.replay import replay
+from robot_dynamics.study.run_record import replay
 from robot_dynamics.study.runs import model_of, runner
 
 ROBOT, ROTORS = elastic("ur5", {"shoulder_pan_joint": 1e4, "elbow_joint": 8e3}, 20.0)

@@ -33,7 +33,7 @@ from robot_dynamics.study import (
     sobol_indices,
     study,
 )
-from robot_dynamics.study.replay import replay
+from robot_dynamics.study.run_record import replay
 from robot_dynamics.study.runs import chunks_of, model_of
 
 SHAKE = Sine("y", 0.05, 1.0)

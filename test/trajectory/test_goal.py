@@ -13,7 +13,7 @@ from robot_dynamics.trajectory import State
 from robot_dynamics.trajectory.goal import (
     Goal,
     Goals,
-    Moment,
+    GoalSample,
     Tolerance,
     Tolerances,
     Verdict,
@@ -159,7 +159,7 @@ def goal(**changes):
 def moment(now, error=STILL, motion=MOTION, measurements=None, speed=STILL):
     """Desired at zero; by default a new measurement comes with every moment."""
     count = round(now * 1000.0) if measurements is None else measurements
-    return Moment(now, motion, State(STILL, STILL, STILL), STILL, -error, -speed, error, count)
+    return GoalSample(now, motion, State(STILL, STILL, STILL), STILL, -error, -speed, error, count)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import numpy as np
 from robot_dynamics.cli.arguments import add_robot
 from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.foundation.arrays import Array

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot
 from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations

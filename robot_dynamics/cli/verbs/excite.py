@@ -27,7 +27,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.chosen_joints import robot_of, selection_words
 from robot_dynamics.cli.output import add_json, print_json
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed

@@ -39,7 +39,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.chosen_joints import add_end_effector, end_effector_of, robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     actuators_of,

@@ -38,7 +38,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.chosen_joints import add_lock, robot_of, still_joints
 from robot_dynamics.cli.output import Printer, add_json, print_json
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control import Model
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
@@ -52,7 +52,7 @@ from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 if TYPE_CHECKING:
-    from robot_dynamics.simulation.fault_sweep import FaultSweep, Row
+    from robot_dynamics.simulation.fault_sweep import FaultRow, FaultSweep
 
 APPROACH_S = 5.0
 """Time to the first point of the motion, s."""
@@ -249,7 +249,7 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     return int(not all(row.finite for row in found))
 
 
-def fault_table(name: str, found: Sequence[Row]) -> TextTable:
+def fault_table(name: str, found: Sequence[FaultRow]) -> TextTable:
     """Return the table of a sweep."""
     from robot_dynamics.simulation.fault_sweep import ALLOWED  # noqa: PLC0415  # compiles
 

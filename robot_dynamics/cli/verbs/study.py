@@ -31,7 +31,7 @@ from robot_dynamics.cli.arguments import load_robot, new_recording, output_folde
 from robot_dynamics.cli.chosen_joints import END_EFFECTOR_RULE, frame_or_end_effector
 from robot_dynamics.cli.driven_arm import DrivenArm, driven_arm
 from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.cli.recordings import drives_of
 from robot_dynamics.cli.study_report import (
     draw_run,
@@ -63,7 +63,7 @@ from robot_dynamics.study import (
 )
 from robot_dynamics.study.bandwidth_search import largest_bandwidth
 from robot_dynamics.study.executor import Executor
-from robot_dynamics.study.replay import Replay, replay
+from robot_dynamics.study.run_record import RunRecord, replay
 from robot_dynamics.study.runs import chunks_of, model_of
 from robot_dynamics.study.study_files import StudyFolder, read_gains, read_options
 from robot_dynamics.study.study_table import table_of
@@ -428,7 +428,7 @@ def _replay(
     return 0
 
 
-def _record(path: Path, source: str, locked: Mapping[str, float], replays: list[Replay]) -> None:
+def _record(path: Path, source: str, locked: Mapping[str, float], replays: list[RunRecord]) -> None:
     """Record runs one after the other; locked joints keep their positions."""
     from robot_dynamics.viewer import simulated_runs  # noqa: PLC0415  # needs mcap
 

@@ -16,7 +16,7 @@ import argparse
 from robot_dynamics.cli.arguments import add_robot, output_file
 from robot_dynamics.cli.chosen_joints import robot_of
 from robot_dynamics.cli.output import Printer, add_json, print_json
-from robot_dynamics.cli.progress import stages
+from robot_dynamics.cli.progress_line import stages
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     add_parameters,

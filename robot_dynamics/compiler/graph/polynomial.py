@@ -41,7 +41,7 @@ from robot_dynamics.compiler.graph.trace import (
     use_counts,
 )
 
-LARGEST = 1000
+MOST_TERMS = 1000
 """Terms of a polynomial; larger ones are harder to read than what they were made from."""
 
 ROUND_OFF = 1e-12
@@ -56,7 +56,7 @@ ONE: Monomial = ()
 
 
 class TooLarge(Exception):
-    """A program whose polynomials have more than `LARGEST` terms."""
+    """A program whose polynomials have more than `MOST_TERMS` terms."""
 
 
 def collected(program: Program) -> Program | None:
@@ -149,13 +149,13 @@ class _Ring:
         for polynomial in polynomials:
             for monomial, value in polynomial.items():
                 _add(total, monomial, value)
-        if len(total) > LARGEST:
+        if len(total) > MOST_TERMS:
             raise TooLarge
         return total
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """Return the product, in which no cosine is squared."""
-        if len(a) * len(b) > 20 * LARGEST:
+        if len(a) * len(b) > 20 * MOST_TERMS:
             raise TooLarge
         total: Polynomial = {}
         for left, x in a.items():
@@ -165,7 +165,7 @@ class _Ring:
                     powers[atom] += power
                 for monomial, value in self._reduced(powers, x * y):
                     _add(total, monomial, value)
-        if len(total) > LARGEST:
+        if len(total) > MOST_TERMS:
             raise TooLarge
         return total
 

@@ -37,7 +37,7 @@ from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
-    from robot_dynamics.compiler.native.entry.chosen_rows import RowEntry
+    from robot_dynamics.compiler.native.entry.chosen_rows import CompiledRowEntry
 
 _log = logging.getLogger(__name__)
 
@@ -154,14 +154,14 @@ class NativeKernel(Kernel):
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
-    ) -> RowEntry | None:
+    ) -> CompiledRowEntry | None:
         """See `Kernel.row_entry`."""
         chosen_rows: Any = imported("robot_dynamics.compiler.native.entry.chosen_rows")
         if not native_entry.available() or self.outputs[choice.measure][0] > chosen_rows.MOST_ROWS:
             return None
         error, repair = (cast(NativeKernel, x)._code for x in (choice.error, choice.repair))
         kernels = {"single": self._code, "error": error, "repair": repair}
-        entry: RowEntry = chosen_rows.RowEntry(
+        entry: CompiledRowEntry = chosen_rows.CompiledRowEntry(
             kernels, self.inputs, self.outputs, choice, signature, text, unusual
         )
         return entry

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial, Step
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial, SolutionStep
 
 REACHED = 1e-9
 """Residual up to which a solution reproduces its pose."""
@@ -113,14 +113,14 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     )
 
 
-def _first_missed(way: Partial) -> list[Step]:
+def _first_missed(way: Partial) -> list[SolutionStep]:
     return [step for step in way.steps if _miss(step) > REACHED][:1]
 
 
-def _miss(step: Step) -> float:
+def _miss(step: SolutionStep) -> float:
     return float(np.abs(step.d) - step.size) if step.name else 0.0
 
 
-def lever_of(step: Step) -> Any:
+def lever_of(step: SolutionStep) -> Any:
     """Return the product of two distances from the axis of a joint, which is free where it is 0."""
     return step.size * step.size + step.d * step.d if step.name else step.size

@@ -68,7 +68,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
-from robot_dynamics.nodes.runtime.drive_parameters import DriveGains, actuators_of
+from robot_dynamics.nodes.runtime.drive_parameters import DeclaredDriveGains, actuators_of
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.robot import Robot
@@ -134,7 +134,9 @@ class ControllerNode(ControllerBase):
             bandwidth=parameters.bandwidth,
             damping_ratio=parameters.damping_ratio,
         )
-        self._drives = DriveGains(self, self._on_drives_changed) if parameters.by_drives else None
+        self._drives = (
+            DeclaredDriveGains(self, self._on_drives_changed) if parameters.by_drives else None
+        )
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
         self.states = StateReader(self.robot, ("position", "velocity"), parameters.velocity_filter)
         self.arm = OnlineModel(self, self._tuned(model), self._pose, FrictionInput(self))

@@ -18,7 +18,7 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
-from robot_dynamics.nodes.runtime.model_agreement import ModelComparison
+from robot_dynamics.nodes.runtime.model_agreement import ModelAgreement
 from robot_dynamics.trajectory.motion_limits import unit_of
 
 DISCOVERY_S = 2.0
@@ -69,7 +69,7 @@ class ControllerReport:
         )
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         self._announced: str | None = None
-        self._models = ModelComparison(node, node.arm)
+        self._models = ModelAgreement(node, node.arm)
         self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
         self._warn_of_unlimited_joints()

@@ -24,7 +24,7 @@ from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot.kinematic_tree import Joint
-from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
+from robot_dynamics.trajectory.goal import Goal, Goals, GoalSample, Tolerance, Tolerances, Verdict
 
 ACTION_NAME = "~/follow_joint_trajectory"
 
@@ -34,7 +34,7 @@ RESULT_TIMEOUT_S = 60
 SEND_TIMEOUT_S = 0.5
 """Longest wait for the delivery of a result at the end of a process, s."""
 
-LARGEST = 1e9
+LARGEST_TOLERANCE = 1e9
 """Largest tolerance accepted, in SI units; a larger one is a mistake."""
 
 GOAL_TOLERANCE = {True: 0.1, False: 0.01}
@@ -52,13 +52,13 @@ class Constraints:
         0.01,
         "Speed below which a joint stands still at the end of a goal, rad/s or m/s; 0 for any",
         low=0.0,
-        high=LARGEST,
+        high=LARGEST_TOLERANCE,
     )
     goal_time: float = parameter(
         2.0,
         "Time allowed for reaching a goal after its end, s; 0 to wait for ever",
         low=0.0,
-        high=LARGEST,
+        high=LARGEST_TOLERANCE,
     )
 
 
@@ -70,14 +70,14 @@ class JointConstraints:
         0.0,
         "Position error during motion at which a goal is aborted, rad or m; 0 for none",
         low=0.0,
-        high=LARGEST,
+        high=LARGEST_TOLERANCE,
     )
     goal: float = parameter(
         0.0,
         "Largest position error at which a goal is reached, rad or m; 0 for any. Default: 0.1 rad "
         "or 0.01 m",
         low=0.0,
-        high=LARGEST,
+        high=LARGEST_TOLERANCE,
     )
 
 
@@ -254,7 +254,7 @@ class GoalServer:
         result.error_string = reason
         self._server.send_result(handle, result)
 
-    def _feedback(self, goal: Goal, moment: Moment) -> Any:
+    def _feedback(self, goal: Goal, moment: GoalSample) -> Any:
         time = moment.now - goal.start
         feedback = self._action.Feedback()
         feedback.header.stamp = self._motions.stamp(moment.now)

@@ -41,14 +41,14 @@ from robot_dynamics.nodes.ros.messages import (
     waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
-from robot_dynamics.nodes.runtime.drive_parameters import DriveGains
+from robot_dynamics.nodes.runtime.drive_parameters import DeclaredDriveGains
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.model_agreement import ModelAnnouncement
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Trajectory
-from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
+from robot_dynamics.trajectory.goal import Goal, Goals, GoalSample, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion, Rules
 from robot_dynamics.trajectory.motion_limits import check_start
 from robot_dynamics.trajectory.streams import PointStream
@@ -98,7 +98,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._answers = self.create_publisher(DiagnosticStatus, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
         self._order_label = order_label([robot.joint_names[i] for i in self._order])
-        self._drives = DriveGains(self, lambda: None) if self.parameters.by_drives else None
+        self._drives = DeclaredDriveGains(self, lambda: None) if self.parameters.by_drives else None
         self._with_effort = EffortTrajectories(
             self, self._efforts_for_drives, self._present_motion, self._now
         )
@@ -260,7 +260,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         """Update the goal, and stop if the arm has missed it."""
         q, qd = self._links().copy(), self._states.velocity.copy()
         error = position_error(state.q, q, self._continuous)
-        moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
+        moment = GoalSample(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
         if progress is not None and progress.verdict.missed:
             follower.go_to(q, now)  # the arm must not push against an obstacle

@@ -40,7 +40,7 @@ MOST_LAYOUTS = 64
 """Most layouts of one topic to keep; more are a fault."""
 
 
-class Layout:
+class MessageLayout:
     """Layout of messages with known texts, integers and lengths, and any numbers.
 
     Args:
@@ -109,16 +109,18 @@ class Layout:
         return np.ndarray(self._shape, FLOAT64, data, self.first, self._strides)
 
 
-def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id: str) -> Layout:
+def joint_state_layout(
+    names: tuple[str, ...], absent: tuple[str, ...], frame_id: str
+) -> MessageLayout:
     """Return the layout of a sensor_msgs/JointState."""
     given = [field not in absent for field in FIELDS]
-    return Layout(True, (frame_id, names), given, len(names))
+    return MessageLayout(True, (frame_id, names), given, len(names))
 
 
-def efforts_layout(count: int, label: str = "") -> Layout:
+def efforts_layout(count: int, label: str = "") -> MessageLayout:
     """Return the layout of a std_msgs/Float64MultiArray, with a dimension if it has a label."""
     dimensions = (1, label, count, count) if label else (0,)
-    return Layout(False, (*dimensions, 0), [True], count)  # the last one is data_offset
+    return MessageLayout(False, (*dimensions, 0), [True], count)  # the last one is data_offset
 
 
 @cache
@@ -151,7 +153,9 @@ class JointStateReader:
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
-        self._known: dict[int, tuple[Layout, JointValues]] = {}  # by length: several may publish
+        self._known: dict[
+            int, tuple[MessageLayout, JointValues]
+        ] = {}  # by length: several may publish
 
     def __call__(self, data: bytes) -> JointValues | JointState:
         """Return the values of one message; the message itself if its lengths differ.

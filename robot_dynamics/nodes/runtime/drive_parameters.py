@@ -81,7 +81,7 @@ class DriveGainParameters:
     kd: float = listed("drive.kd")
 
 
-class DriveGains:
+class DeclaredDriveGains:
     """The gains of drives that close the loop.
 
     Args:

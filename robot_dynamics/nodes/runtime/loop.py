@@ -40,7 +40,7 @@ SWITCH_INTERVAL_S = 1e-4
 """Longest time for which another Python thread may hold the interpreter while the loop waits, s."""
 
 
-class Task:
+class LoopTask:
     """One periodic or triggered task, built by `Loop.add`; times in steady-clock nanoseconds.
 
     Attributes:
@@ -177,8 +177,8 @@ class Loop:
         self.scheduling = "not started"
         self.on_scheduled: Callable[[str], object] = lambda scheduling: None
         self._context = context
-        self._tasks: tuple[Task, ...] = ()
-        self._at_work: tuple[Task, ...] | None = None  # tasks of the thread of `run`
+        self._tasks: tuple[LoopTask, ...] = ()
+        self._at_work: tuple[LoopTask, ...] | None = None  # tasks of the thread of `run`
         self._timings: dict[str, Timing] = {}
         self._stopped = False
         self._epoch = monotonic_ns()
@@ -210,7 +210,7 @@ class Loop:
         Returns:
             Statistics of the task, which the loop keeps updating.
         """
-        task = Task(name, rate, tick, inputs, trigger, failed)
+        task = LoopTask(name, rate, tick, inputs, trigger, failed)
         self._timings[name] = task.timing
         self._tasks = (*self._tasks, task)
         self._wake.trigger()
@@ -289,7 +289,7 @@ class Loop:
     def _rest(self) -> None:
         self._at_work = None
 
-    def _waiter(self, tasks: Sequence[Task], stack: ExitStack) -> Callable[[int], None]:
+    def _waiter(self, tasks: Sequence[LoopTask], stack: ExitStack) -> Callable[[int], None]:
         """Return a function that waits for a time or a triggering message."""
         triggers = [task.trigger.handle for task in tasks if task.trigger is not None]
         inputs = [x.handle for task in tasks for x in (*task.inputs, *task.patient)]

@@ -46,7 +46,7 @@ class ModelAnnouncement:
             self._out.publish(DiagnosticStatus(name=name, message="model", values=values))
 
 
-class ModelComparison:
+class ModelAgreement:
     """Compares the announced models with that of a node; logs a difference once.
 
     Args:

@@ -45,14 +45,14 @@ from robot_dynamics.nodes.ros.topics import (
 )
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.drive_parameters import (
-    DriveGains,
+    DeclaredDriveGains,
     DriveParameters,
     actuators_of,
 )
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.drive_commands import DriveCommands
 from robot_dynamics.nodes.simulator.effort_commands import Commands
-from robot_dynamics.nodes.simulator.simulated_robot import (
+from robot_dynamics.nodes.simulator.plant_setup import (
     PlantTime,
     build_plant,
     gravity_text,
@@ -103,7 +103,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._start = initial_positions(parameters, robot, self._order)
         self._own_time = parameters.publish_clock or parameters.lockstep
         now = 0 if self._own_time else self.nanoseconds
-        self._loops = DriveGains(self, self._use_drives) if parameters.by_drives else None
+        self._loops = DeclaredDriveGains(self, self._use_drives) if parameters.by_drives else None
         longest = min(parameters.step, PERIOD_S) if self._loops else parameters.step
         self._time = PlantTime(parameters.rate, longest, now)
         self._world = parameters.world

@@ -296,7 +296,7 @@ ELSEWHERE: Mapping[str, frozenset[str]] = {
 }
 """Elements for other programs, skipped without a warning."""
 
-LARGEST = 1e15
+LARGEST_NUMBER = 1e15
 """Bound on all numbers but limits, so that no product of them overflows."""
 
 Ignored = dict[tuple[str, str], list[int]]
@@ -394,7 +394,7 @@ def _check_numbers(document: Document, element: Element, name: str, count: int) 
         if word.lower().strip("+-")[0] in "in":
             raise document.error(element, f"{what}: '{word}' is not a finite number")
         # A limit may be the largest float, meaning "none"; other numbers must not overflow
-        bound = sys.float_info.max if element.tag == "limit" else LARGEST
+        bound = sys.float_info.max if element.tag == "limit" else LARGEST_NUMBER
         if abs(value) > bound:
             raise document.error(element, f"{what}: '{word}' is larger than {bound:g}; correct it")
     if len(words) != count:

@@ -10,8 +10,8 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import clip
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.simulation.drive_loop import DriveGains, drive_effort
-from robot_dynamics.simulation.simd.stage import Stage
+from robot_dynamics.simulation.drive_loop import LoopGains, drive_effort
+from robot_dynamics.simulation.simd.stage import LoopStage
 
 COMMANDED = ("commanded_q", "commanded_qd", "commanded_tau")
 """Commands to drives that close the loop."""
@@ -26,14 +26,14 @@ class DriveSettings(NamedTuple):
         limit: Their largest efforts, shape (n,), N m or N.
     """
 
-    gains: DriveGains
+    gains: LoopGains
     takes_velocity: Any
     limit: Array
 
 
 def drive_stage(
     settings: Callable[[Mapping[str, Array]], DriveSettings], reads: Sequence[str]
-) -> Stage:
+) -> LoopStage:
     """Return the feedback of drives in a step of the plant, from their commands to its efforts.
 
     Args:
@@ -47,4 +47,4 @@ def drive_stage(
         tau = drive_effort(command, measured, drives.gains, drives.takes_velocity)
         return {"tau": clip(tau, -drives.limit, drives.limit)}
 
-    return Stage("drive", function, (*COMMANDED, "q", "qd", *reads), ("tau",))
+    return LoopStage("drive", function, (*COMMANDED, "q", "qd", *reads), ("tau",))

@@ -22,10 +22,10 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
 )
 from robot_dynamics.control.logic import both, chosen, either, equal, finite, less, negated
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.simulation.drive_loop import DriveGains
+from robot_dynamics.simulation.drive_loop import LoopGains
 from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings, drive_stage
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
-from robot_dynamics.simulation.simd.stage import Item, Stage
+from robot_dynamics.simulation.simd.stage import Item, LoopStage
 from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
 
 KINDS = {
@@ -120,7 +120,7 @@ class FaultStages:
             self._watch(),
         )
 
-    def _measure(self) -> Stage:
+    def _measure(self) -> LoopStage:
         """Tell how many cycles ago the state was measured that comes, if one does."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -141,9 +141,9 @@ class FaultStages:
             }
 
         reads = (*_FAULT, "later", "taken", "q", "qd")
-        return Stage("measure", function, reads, ("behind", "comes", "taken", *MEASURED))
+        return LoopStage("measure", function, reads, ("behind", "comes", "taken", *MEASURED))
 
-    def _arrive(self) -> Stage:
+    def _arrive(self) -> LoopStage:
         """Write the state and the reference that come."""
         slices = self._step.step.arrived.slices
 
@@ -169,7 +169,7 @@ class FaultStages:
         scenario = ("here", "size", "elsewhere", "frozen_q", "frozen_qd", *_MOTION)
         noisy = (*MEASURED, "noise", "deviation")
         reads = (ARRIVED, *_FAULT, *scenario, *noisy, "behind", "comes")
-        return Stage("arrive_faulty", function, reads, (ARRIVED, "frozen_q", "frozen_qd"))
+        return LoopStage("arrive_faulty", function, reads, (ARRIVED, "frozen_q", "frozen_qd"))
 
     def _wrong(self, x: dict[str, Array], fault: _Fault, rate: Any) -> tuple[Array, Array]:
         """Return the measured state as the fault changes it."""
@@ -198,7 +198,7 @@ class FaultStages:
         given = {"came_reference": np.array([q + off, qd]), "came_before": then}
         put(comes, {**given, "reference_came": now, "came_after": then, "came_qdd": qdd})
 
-    def _act(self) -> Stage:
+    def _act(self) -> LoopStage:
         """Give the command to the drives, which keep the last one where none comes."""
         (tau_in, tau_at), (on_in, on_at) = (self._step.place(x) for x in ("tau", "commands"))
         efforts = self._efforts
@@ -219,9 +219,9 @@ class FaultStages:
 
         writes = (efforts, "sound", "commanding", "sharpest", "coulomb", "left")
         reads = dict.fromkeys((tau_in, on_in, *_FAULT, *writes[:4], OPEN_BRAKES, "substeps"))
-        return Stage("act", function, tuple(reads), writes)
+        return LoopStage("act", function, tuple(reads), writes)
 
-    def _hold(self) -> Stage:
+    def _hold(self) -> LoopStage:
         """Give positions and velocities to the drives, with the efforts of `_act`."""
         places = [self._step.place(name) for name in ("sent_position", "sent_velocity", "commands")]
 
@@ -233,24 +233,24 @@ class FaultStages:
             }
 
         reads = dict.fromkeys((*(array for array, _ in places), *COMMANDED[:2]))
-        return Stage("hold", function, tuple(reads), COMMANDED[:2])
+        return LoopStage("hold", function, tuple(reads), COMMANDED[:2])
 
-    def _drive(self) -> Stage:
+    def _drive(self) -> LoopStage:
         """Close the loop in the drives, in a step of the plant."""
         slices = self._step.step.settings.slices
 
         def settings(x: Mapping[str, Array]) -> DriveSettings:
             kp, kd, takes = (x[SETTINGS][slices[name]] for name in ("kp", "kd", "drive_velocity"))
-            return DriveSettings(DriveGains(kp, kd), takes[0], x["limit"])
+            return DriveSettings(LoopGains(kp, kd), takes[0], x["limit"])
 
         return drive_stage(settings, (SETTINGS, "limit"))
 
     @staticmethod
-    def _count() -> Stage:
+    def _count() -> LoopStage:
         """Count the steps of the plant."""
-        return Stage("count", lambda left: {"left": left - 1.0}, ("left",), ("left",))
+        return LoopStage("count", lambda left: {"left": left - 1.0}, ("left",), ("left",))
 
-    def _watch(self) -> Stage:
+    def _watch(self) -> LoopStage:
         """Keep what was worst, and pass to the next cycle."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -267,7 +267,7 @@ class FaultStages:
 
         writes = ("peak", "outside", "sound", "cycle")
         reads = ("rate", "begins", "start", "way", "q", "qd", "alive", *writes)
-        return Stage("watch", function, reads, writes)
+        return LoopStage("watch", function, reads, writes)
 
 
 _FAULT = ("kind", "cycle", "rate", "begins", "ends")

@@ -28,7 +28,7 @@ from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.laws import ALL_MODES, COUPLED, FEEDFORWARD, LAWS, position_error
-from robot_dynamics.control.limits import LARGEST
+from robot_dynamics.control.limits import LARGEST_FINITE
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.control.motion import later
 from robot_dynamics.control.status import Status
@@ -38,7 +38,7 @@ from robot_dynamics.control.two_masses import LINK, MOTOR, TwoMasses
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.simulation.drive_loop import DriveGains
+from robot_dynamics.simulation.drive_loop import LoopGains
 from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings, drive_stage
 from robot_dynamics.simulation.simd.plant_stages import BASE_SIZE, base_row, where
 from robot_dynamics.simulation.simd.pose_errors import (
@@ -48,7 +48,7 @@ from robot_dynamics.simulation.simd.pose_errors import (
     pose_error_of,
     reference_rows,
 )
-from robot_dynamics.simulation.simd.stage import Item, Stage
+from robot_dynamics.simulation.simd.stage import Item, LoopStage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
 BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
@@ -244,21 +244,21 @@ class LawStages:
         row = LookUp("reference", "row", self.how.shared)
         return (Record(("q", "qd")), row, *cycle, *way, self._observe())
 
-    def _see(self) -> Stage:
+    def _see(self) -> LoopStage:
         """Copy the true state, which is the measured one without a sensor."""
         name = "seen" if self.how.sensed else "measured"
 
         def function(**x: Array) -> dict[str, Any]:
             return dict(zip((f"{name}_q", f"{name}_qd"), (x[y] for y in self._side), strict=True))
 
-        return Stage("see", function, self._side, (f"{name}_q", f"{name}_qd"))
+        return LoopStage("see", function, self._side, (f"{name}_q", f"{name}_qd"))
 
     @property
     def _side(self) -> tuple[str, str]:
         """Arrays of the true state that encoders measure."""
         return SIDE if self._masses.joints else ("q", "qd")
 
-    def _encode(self) -> Stage:
+    def _encode(self) -> LoopStage:
         """Take the side of elastic joints that encoders measure."""
         links, drives = list(range(self.n)), self._masses.drives
         encoders = self._model.encoders
@@ -268,9 +268,9 @@ class LawStages:
             of_qd = links if encoders == LINK else drives
             return dict(zip(SIDE, (q[of_q], qd[of_qd]), strict=True))
 
-        return Stage("encode", function, ("q", "qd"), SIDE)
+        return LoopStage("encode", function, ("q", "qd"), SIDE)
 
-    def _timing(self) -> Stage:
+    def _timing(self) -> LoopStage:
         """Test whether a control period begins in this step."""
 
         def function(wait: Array, every: Array) -> dict[str, Any]:
@@ -278,9 +278,9 @@ class LawStages:
             left = select(wait[0], 0.5, every[0], wait[0]) - 1.0
             return {"due": np.array([due]), "wait": np.array([left])}
 
-        return Stage("timing", function, ("wait", "every"), ("due", "wait"))
+        return LoopStage("timing", function, ("wait", "every"), ("due", "wait"))
 
-    def _measure(self) -> Stage:
+    def _measure(self) -> LoopStage:
         """Add noise and quantise."""
         n = self.n
 
@@ -292,9 +292,9 @@ class LawStages:
             return {"measured_q": read[:n], "measured_qd": read[n:]}
 
         reads = ("seen_q", "seen_qd", "deviation", "noise", "resolution", "fineness")
-        return Stage("measure", function, reads, ("measured_q", "measured_qd"))
+        return LoopStage("measure", function, reads, ("measured_q", "measured_qd"))
 
-    def _law(self) -> Stage:
+    def _law(self) -> LoopStage:
         """Compute the command of a control period by the law and the command of the step."""
         stage, kept = laws_of(self._step)[self._number], [*self._sent, "cut"]
         kept += ["integral"] if self.integrates else []
@@ -320,7 +320,7 @@ class LawStages:
             *(("due",) if self.how.every else ()),
             *(("turn",) if self.how.sensed else ()),
         )
-        return Stage("law", function, reads, (*kept, *(("turn",) if self.how.sensed else ())))
+        return LoopStage("law", function, reads, (*kept, *(("turn",) if self.how.sensed else ())))
 
     def _facts(self, x: Mapping[str, Array]) -> Facts:
         """Return the facts of a cycle that tracks: nothing fades, is lost, or is watched."""
@@ -375,7 +375,7 @@ class LawStages:
             known["base"] = base_row(row)
         if self._mode.in_task_space:
             known |= {f"target_{k}": v for k, v in reference_rows(row[self._end_effector]).items()}
-            known |= {"posture": rows[0], "along": 1.0, "task_fast": np.full(n, LARGEST)}
+            known |= {"posture": rows[0], "along": 1.0, "task_fast": np.full(n, LARGEST_FINITE)}
             known["task_held"] = known["task_held"].astype(object)  # symbols are written into it
         elif self.how.drives:
             # The command of the middle of a period, for which the drives hold it, as in `move`
@@ -388,7 +388,7 @@ class LawStages:
     def _entries(self, name: str, x: Mapping[str, Array]) -> Array:
         """Return the numbers of the law, of which those that are the same in all are constants."""
         constant, numbers = self.constant[name], self.numbers[name]
-        finite = np.clip(numbers, -LARGEST, LARGEST)
+        finite = np.clip(numbers, -LARGEST_FINITE, LARGEST_FINITE)
         return finite if constant.all() else np.where(constant, finite, x[name])
 
     @property
@@ -401,25 +401,25 @@ class LawStages:
         """Arrays of the commands that arrive."""
         return COMMANDED if self.how.drives else ("tau",)
 
-    def _act(self) -> Stage:
+    def _act(self) -> LoopStage:
         """Pass the commands on."""
 
         def function(**x: Array) -> dict[str, Any]:
             return dict(zip(self._acting, (x[name] for name in self._sent), strict=True))
 
-        return Stage("act", function, self._sent, self._acting)
+        return LoopStage("act", function, self._sent, self._acting)
 
-    def _drive(self) -> Stage:
+    def _drive(self) -> LoopStage:
         """Close the loop in the drives."""
         names = tuple(f"{LAW}{name}" for name in ("kp", "kd", "drive_velocity", "effort"))
 
         def settings(x: Mapping[str, Array]) -> DriveSettings:
             kp, kd, takes, limit = (self._entries(name, x) for name in names)
-            return DriveSettings(DriveGains(kp, kd), takes[0], limit)
+            return DriveSettings(LoopGains(kp, kd), takes[0], limit)
 
         return drive_stage(settings, [name for name in names if not self.constant[name].all()])
 
-    def _observe(self) -> Stage:
+    def _observe(self) -> LoopStage:
         """Add the true state to the statistics in every control period."""
         n, end_effector = self.n, self.how.end_effector
 
@@ -467,7 +467,7 @@ class LawStages:
             *(("due",) if self.how.every else ()),
             *(("lower", "upper") if self.how.passive else ()),
         )
-        return Stage("observe", function, (*reads, *sums), sums)
+        return LoopStage("observe", function, (*reads, *sums), sums)
 
 
 def law_parameters(controller: Controller) -> dict[str, Array]:

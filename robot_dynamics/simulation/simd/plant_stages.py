@@ -16,13 +16,13 @@ from robot_dynamics.algorithms import composite_body
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
 from robot_dynamics.control.friction import ELEMENTS, slipped
-from robot_dynamics.control.limits import LARGEST
+from robot_dynamics.control.limits import LARGEST_FINITE
 from robot_dynamics.control.two_masses import IMPLICIT, TwoMasses
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 from robot_dynamics.simulation.plant import ROUNDS as MEMORY_ROUNDS
 from robot_dynamics.simulation.plant import SLOWEST
-from robot_dynamics.simulation.simd.stage import Item, Stage
+from robot_dynamics.simulation.simd.stage import Item, LoopStage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
 FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
@@ -184,7 +184,7 @@ class PlantStages:
     def _base(self) -> tuple[str, ...]:
         return ("reference",) if self.inertias.base_moves else ()
 
-    def _equations(self) -> Stage:
+    def _equations(self) -> LoopStage:
         """Set up A v = c + p of `resolve`."""
         masses, n = self._masses, self.n
 
@@ -209,7 +209,7 @@ class PlantStages:
         reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
         reads += (*self._base, *self._of_springs, *self._pushes)
         writes = ("rigid", "momentum", "v") if self._remembers else ("A", "c")
-        return Stage("equations", function, reads, writes)
+        return LoopStage("equations", function, reads, writes)
 
     def _implicit_springs(self, x: dict[str, Array]) -> tuple[Array, Array]:
         """Return what springs add to A and c; see `two_masses.IMPLICIT`."""
@@ -219,13 +219,13 @@ class PlantStages:
         held = masses.pull(h * x["stiffness"] * way - soft * rate)
         return masses.coupling(soft + damping), held
 
-    def _glide(self) -> Stage:
+    def _glide(self) -> LoopStage:
         """Compute the velocities without dry friction and stops."""
 
         def function(**x: Array) -> dict[str, Any]:
             return {"v": self._solution(self._matrix(x["A"]), x["c"])}
 
-        return Stage("glide", function, ("A", "c"), ("v",))
+        return LoopStage("glide", function, ("A", "c"), ("v",))
 
     def _solution(self, A: Array, c: Array) -> Array:
         factors = composite_body.factorise(A, self._parents)
@@ -239,7 +239,7 @@ class PlantStages:
             full[i, k] = full[k, i] = entry
         return np.array(full)
 
-    def _dry(self) -> Stage:
+    def _dry(self) -> LoopStage:
         """Compute the largest impulses of dry friction."""
         drives, at_drives = self._masses.drives, self._masses.at_drives
 
@@ -263,9 +263,9 @@ class PlantStages:
         memory = ("memory",) if self._remembers else ()
         reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven, *borne, *memory))
         writes = ("dry", "share") if self._remembers else ("dry",)
-        return Stage("dry", function, tuple(reads), writes)
+        return LoopStage("dry", function, tuple(reads), writes)
 
-    def _springs(self) -> Stage:
+    def _springs(self) -> LoopStage:
         """Take the elements of friction that remembers as springs; see `Plant`."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -281,9 +281,9 @@ class PlantStages:
             return {"A": np.array(soft), "c": c, "slope": slope.ravel()}
 
         reads = ("h", "v", "z", "slip", "elastic", "share", "rigid", "momentum")
-        return Stage("springs", function, reads, ("A", "c", "slope"))
+        return LoopStage("springs", function, reads, ("A", "c", "slope"))
 
-    def _spring_effort(self) -> Stage:
+    def _spring_effort(self) -> LoopStage:
         """Compute the mean effort of these elements."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -293,13 +293,13 @@ class PlantStages:
             return {"spring": self._masses.at_drives(spring)}
 
         reads = ("h", "v", "z", "slip", "elastic", "share", "slope")
-        return Stage("spring_effort", function, reads, ("spring",))
+        return LoopStage("spring_effort", function, reads, ("spring",))
 
     def _elements(self, x: dict[str, Array]) -> tuple[Any, ...]:
         z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in ("z", "slip", "elastic"))
         return x["h"][0], x["v"][self._masses.drives], z, slip, elastic, x["share"]
 
-    def _stops(self) -> Stage:
+    def _stops(self) -> LoopStage:
         """Compute the velocities that the stops allow; see `Passive`."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -307,11 +307,11 @@ class PlantStages:
             q, at_links = x["q"][: self.n], self._masses.at_links
             low = np.array([minimum(v, 0.0) for v in (x["lower"] - q) / h])
             high = np.array([maximum(v, 0.0) for v in (x["upper"] - q) / h])
-            return {"low": at_links(low, -LARGEST), "high": at_links(high, LARGEST)}
+            return {"low": at_links(low, -LARGEST_FINITE), "high": at_links(high, LARGEST_FINITE)}
 
-        return Stage("stops", function, ("lower", "upper", "q", "h"), ("low", "high"))
+        return LoopStage("stops", function, ("lower", "upper", "q", "h"), ("low", "high"))
 
-    def _first_round(self) -> Stage:
+    def _first_round(self) -> LoopStage:
         """Solve for the cases of the last step, and test whether the solution keeps them."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -323,7 +323,7 @@ class PlantStages:
 
         guess = "v" if self._remembers else "qd"
         reads = ("A", "c", guess, "p", "dry", "low", "high", "alive")
-        return Stage("first_round", function, reads, ("v", "p", "cases", "unsettled"))
+        return LoopStage("first_round", function, reads, ("v", "p", "cases", "unsettled"))
 
     def _cases(self, A: Array, x: dict[str, Array]) -> tuple[Array, Any]:
         """Return the cases of velocities and impulses, and by how much they changed."""
@@ -356,11 +356,11 @@ class PlantStages:
         v = _chosen(free, self._solution(B, push), fixed)
         return v, _chosen(free, slide, A @ v - x["c"])
 
-    def _begin(self) -> Stage:
+    def _begin(self) -> LoopStage:
         """Prepare the sweeps."""
-        return Stage("begin", lambda qd: {"guess": qd}, ("qd",), ("guess",))
+        return LoopStage("begin", lambda qd: {"guess": qd}, ("qd",), ("guess",))
 
-    def _find_cases(self) -> Stage:
+    def _find_cases(self) -> LoopStage:
         """Update the cases of members that have not converged, and test them again."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -370,9 +370,9 @@ class PlantStages:
             return {"cases": cases, "unsettled": np.array([select(0.0, open_, changes, 0.0)])}
 
         reads = ("A", "v", "p", "dry", "low", "high", "cases", "unsettled")
-        return Stage("find_cases", function, reads, ("cases", "unsettled"))
+        return LoopStage("find_cases", function, reads, ("cases", "unsettled"))
 
-    def _solve(self) -> Stage:
+    def _solve(self) -> LoopStage:
         """Solve for velocities and impulses of members that have not converged."""
 
         def function(**x: Array) -> dict[str, Any]:
@@ -381,9 +381,9 @@ class PlantStages:
             return {"v": where(open_, v, x["v"]), "p": where(open_, p, x["p"])}
 
         reads = ("A", "c", "cases", "dry", "low", "high", "v", "p", "unsettled")
-        return Stage("solve", function, reads, ("v", "p"))
+        return LoopStage("solve", function, reads, ("v", "p"))
 
-    def _sweep(self) -> Stage:
+    def _sweep(self) -> LoopStage:
         """Improve the first guesses of members whose cases cycle; see `passive.sweep`.
 
         The sweeps start from the last guess, not from the last iterate of Newton's method.
@@ -405,17 +405,17 @@ class PlantStages:
             return {name: where(x["unsettled"][0], rows, x[name]) for name, rows in better.items()}
 
         reads = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
-        return Stage("sweep", function, reads, ("guess", "v", "p", "cases"))
+        return LoopStage("sweep", function, reads, ("guess", "v", "p", "cases"))
 
     # -- integration -----------------------------------------------------------------------------
 
-    def _euler(self) -> Stage:
+    def _euler(self) -> LoopStage:
         def function(**x: Array) -> dict[str, Any]:
             return {"next_q": x["q"] + x["h"][0] * x["v"], "next_qd": 1.0 * x["v"]}
 
-        return Stage("euler", function, ("q", "v", "h"), ("next_q", "next_qd"))
+        return LoopStage("euler", function, ("q", "v", "h"), ("next_q", "next_qd"))
 
-    def _runge_kutta(self) -> tuple[Stage, ...]:
+    def _runge_kutta(self) -> tuple[LoopStage, ...]:
         passive, masses = self._passive, self._masses
 
         def acting(**x: Array) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class PlantStages:
             push = x["acting"] - masses.at_links(b) + self._pull(x, q, v)
             return self._solution(self._inertia(x, M), push)
 
-        def quarter(i: int, q: str, v: str, share: float) -> Stage:
+        def quarter(i: int, q: str, v: str, share: float) -> LoopStage:
             def function(**x: Array) -> dict[str, Any]:
                 a = acceleration(x, q, v, int(i > 1))
                 h = share * x["h"][0]
@@ -442,7 +442,9 @@ class PlantStages:
                 return {f"a{i}": a, **ends}
 
             reads = dict.fromkeys((q, v, "q", "qd", *parameters))
-            return Stage(f"quarter{i}", function, tuple(reads), (f"a{i}", f"q{i + 1}", f"v{i + 1}"))
+            return LoopStage(
+                f"quarter{i}", function, tuple(reads), (f"a{i}", f"q{i + 1}", f"v{i + 1}")
+            )
 
         def last(**x: Array) -> dict[str, Any]:
             a4 = acceleration(x, "q4", "v4", 2)
@@ -462,14 +464,14 @@ class PlantStages:
         spring = ("spring",) if self._remembers else ()
         reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()), *spring)
         return (
-            Stage("acting", acting, reads, ("acting",)),
+            LoopStage("acting", acting, reads, ("acting",)),
             quarter(1, "q", "qd", 0.5),
             quarter(2, "q2", "v2", 0.5),
             quarter(3, "q3", "v3", 1.0),
-            Stage("quarter4", last, (*state, *held, *parameters), ("next_q", "next_qd")),
+            LoopStage("quarter4", last, (*state, *held, *parameters), ("next_q", "next_qd")),
         )
 
-    def _arrive(self) -> Stage:
+    def _arrive(self) -> LoopStage:
         """Take over the new state; a member that diverged keeps its position, at rest."""
         kept = ("q", "qd", "p") if self._passive else ("q", "qd")
         memory = ("z", "slip", "elastic") if self._remembers else ()
@@ -489,7 +491,7 @@ class PlantStages:
             return {**present, "alive": np.array([alive])}
 
         reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()), *memory)
-        return Stage("arrive", function, reads, (*kept, *memory[:1], "alive"))
+        return LoopStage("arrive", function, reads, (*kept, *memory[:1], "alive"))
 
 
 def base_row(reference: Array, halves: int = 0) -> Array:

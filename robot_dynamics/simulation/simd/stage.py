@@ -21,7 +21,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Record,
     Remember,
     Repeat,
-    Run,
+    RunProgram,
     Step,
     When,
     nested,
@@ -31,7 +31,7 @@ _NEW = "new_"
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class LoopStage:
     """Equations of one part of a step.
 
     Args:
@@ -48,10 +48,10 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False)
-class _Row:
+class _StageRow:
     """Consecutive stages."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[LoopStage, ...]
 
     @property
     def reads(self) -> list[str]:
@@ -64,7 +64,7 @@ class _Row:
         return list(found)
 
 
-Item = Stage | Step
+Item = LoopStage | Step
 
 
 def fused(
@@ -85,9 +85,9 @@ def fused(
 def _rows(items: Iterable[Item]) -> list[Any]:
     """Group consecutive stages."""
     rows: list[Any] = []
-    for are_stages, group in groupby(items, lambda item: isinstance(item, Stage)):
+    for are_stages, group in groupby(items, lambda item: isinstance(item, LoopStage)):
         if are_stages:
-            rows.append(_Row(tuple(group)))  # type: ignore[arg-type]
+            rows.append(_StageRow(tuple(group)))  # type: ignore[arg-type]
             continue
         rows += [_with_rows(step) for step in group]
     return rows
@@ -100,7 +100,7 @@ def _with_rows(step: Any) -> Any:
 
 def _read(row: Any) -> Collection[str]:
     """Return the arrays that a step reads from memory."""
-    if isinstance(row, _Row):
+    if isinstance(row, _StageRow):
         return row.reads
     if isinstance(row, (When, Repeat)):
         return (row.array,)
@@ -118,13 +118,13 @@ def _read(row: Any) -> Collection[str]:
 def _built(row: Any, sizes: Mapping[str, int], needed: Collection[str]) -> Step:
     if isinstance(row, (When, Repeat)):
         return replace(row, body=tuple(_built(part, sizes, needed) for part in row.body))
-    if isinstance(row, _Row):
+    if isinstance(row, _StageRow):
         return _run(row, sizes, needed)
     step: Step = row
     return step
 
 
-def _run(row: _Row, sizes: Mapping[str, int], needed: Collection[str]) -> Run:
+def _run(row: _StageRow, sizes: Mapping[str, int], needed: Collection[str]) -> RunProgram:
     def equations(**arrays: Any) -> dict[str, Any]:
         present: dict[str, Any] = dict(arrays)
         written: dict[str, Any] = {}
@@ -136,4 +136,4 @@ def _run(row: _Row, sizes: Mapping[str, int], needed: Collection[str]) -> Run:
 
     name = "_".join(stage.name for stage in row.stages)
     program = optimize(trace(name, equations, {x: (sizes[x],) for x in row.reads}))
-    return Run(program, {name: name.removeprefix(_NEW) for name in program.outputs})
+    return RunProgram(program, {name: name.removeprefix(_NEW) for name in program.outputs})

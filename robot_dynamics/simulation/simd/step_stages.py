@@ -19,7 +19,7 @@ from robot_dynamics.control.laws import LAWS
 from robot_dynamics.control.logic import both, chosen, equal, less
 from robot_dynamics.control.step_kernels import key_of, laws_of, parts_of
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.simulation.simd.stage import Item, Stage, fused
+from robot_dynamics.simulation.simd.stage import Item, LoopStage, fused
 
 ARRIVED, SETTINGS = "arrived", "settings"
 """Arrays of what arrives in a cycle, and of the settings."""
@@ -103,7 +103,7 @@ class StepLanes:
             return {flag: np.array([less(0.5, getattr(self._facts(arrays), stage.when))])}
 
         body = self._stage(stage, stage.name, flag)
-        return Stage(flag, function, self._inputs, (flag,)), When(flag, (body,))
+        return LoopStage(flag, function, self._inputs, (flag,)), When(flag, (body,))
 
     def _laws(self, stage: of_control.Stage) -> tuple[Item, ...]:
         """Return the laws; at most one acts in a batch member."""
@@ -117,12 +117,12 @@ class StepLanes:
                 for flag, law in zip(flags, self.laws, strict=True)
             }
 
-        pick: Item = Stage("pick_law", function, self._inputs, flags)
+        pick: Item = LoopStage("pick_law", function, self._inputs, flags)
         stages = laws_of(self.step)
         bodies = (self._stage(stages[law], stage.name, _flag(LAWS[law])) for law in self.laws)
         return pick, *(When(flag, (body,)) for flag, body in zip(flags, bodies, strict=True))
 
-    def _stage(self, stage: of_control.Stage, place: str, flag: str = "") -> Stage:
+    def _stage(self, stage: of_control.Stage, place: str, flag: str = "") -> LoopStage:
         """Return a stage that writes its block, for the batch members whose flag is set."""
         block, own = f"step_{place}", Layout(stage.fields, self.step.n)
 
@@ -132,7 +132,7 @@ class StepLanes:
                 values = chosen(arrays[flag][0], values, arrays[block])
             return {block: values}
 
-        return Stage(stage.name, function, (*self._inputs, *([flag] if flag else [])), (block,))
+        return LoopStage(stage.name, function, (*self._inputs, *([flag] if flag else [])), (block,))
 
 
 def _flag(name: str) -> str:

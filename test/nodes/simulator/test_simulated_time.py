@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("rclpy")  # nodes are made of it
 
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.simulator.simulated_robot import MAX_STEPS_PER_CYCLE, PlantTime
+from robot_dynamics.nodes.simulator.plant_setup import MAX_STEPS_PER_CYCLE, PlantTime
 
 MS = 1_000_000
 START = 1_000 * NS_PER_S

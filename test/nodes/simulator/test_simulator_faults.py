@@ -14,7 +14,7 @@ from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import nanoseconds
-from robot_dynamics.nodes.simulator.simulated_robot import check_in_range
+from robot_dynamics.nodes.simulator.plant_setup import check_in_range
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot.catalogue import find_robot
 from robot_dynamics.simulation import Imperfections, Reading, Sensor, perturbed

@@ -26,10 +26,10 @@ from robot_dynamics.compiler.native.entry.entry_code import (
 from robot_dynamics.compiler.native.ir import Code, SimdType, module, number_text
 
 MOST_ROWS = 8
-"""The table has an item for every choice: of each row 0, 1 or 2, see `RowEntry.remember`."""
+"""The table has an item per choice: of each row 0, 1 or 2, see `CompiledRowEntry.remember`."""
 
 
-class RowEntry:
+class CompiledRowEntry:
     """The entry of one kernel.
 
     Args:
@@ -67,7 +67,7 @@ class RowEntry:
         self.function = self.bound(signature, text, unusual)
 
     def bound(self, signature: str, text: str, unusual: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a builtin function for the calls of this entry; see `RowEntry`."""
+        """Return a builtin function for the calls of this entry; see `CompiledRowEntry`."""
         about = signature, text, "double", unusual, self._results
         return python.builtin_function(self._code, *about)
 

@@ -15,7 +15,7 @@ from robot_dynamics.compiler.graph.trace import Program
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunProgram:
     """Evaluate a program; its inputs are arrays of the same names.
 
     Args:
@@ -109,7 +109,7 @@ class Record:
     arrays: tuple[str, ...]
 
 
-Step = Run | When | Repeat | Normals | Remember | Recall | LookUp | Record
+Step = RunProgram | When | Repeat | Normals | Remember | Recall | LookUp | Record
 
 
 def nested(steps: Iterable[Any]) -> Iterator[Any]:

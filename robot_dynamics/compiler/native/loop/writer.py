@@ -24,7 +24,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Record,
     Remember,
     Repeat,
-    Run,
+    RunProgram,
     Step,
     When,
     nested,
@@ -93,7 +93,7 @@ class LoopWriter:
 
     def _write(self, steps: Iterable[Step]) -> None:
         for step in steps:
-            if isinstance(step, (Run, Normals)):
+            if isinstance(step, (RunProgram, Normals)):
                 self._call(step)
             elif isinstance(step, When):
                 with self._code.when(self._positive(step.array)):
@@ -112,10 +112,10 @@ class LoopWriter:
 
     # -- straight-line steps, each a function of its own -----------------------------------------
 
-    def _call(self, step: Run | Normals) -> None:
+    def _call(self, step: RunProgram | Normals) -> None:
         name = f"stage_{len(self._functions)}"
         code = Code(self.host.typed_pointers)
-        if isinstance(step, Run):
+        if isinstance(step, RunProgram):
             self._program(code, step)
         else:
             self._normals(code, step)
@@ -125,7 +125,7 @@ class LoopWriter:
         self._functions.append(code.function(signature, f"noinline {REALIGNED}"))
         self._code.do(f"call void @{name}(i64 %memory{rows})")
 
-    def _program(self, code: Code, step: Run) -> None:
+    def _program(self, code: Code, step: RunProgram) -> None:
         lanes, fused = self.lanes, self.host.fused
         values = MemoryValues(
             step.program,

@@ -15,7 +15,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Frees,
     NoClosedForm,
     Partial,
-    Step,
+    SolutionStep,
     branches,
     missed_by,
 )
@@ -130,7 +130,7 @@ class ParallelEquations:
         n_end = target.inverse.vector(n_base)
         if len(self.after) == 1:
             turn, size = point_to_point(last.h, n_end, n, free)
-            return [way.extended(k, turn, Step(k, "", "", size))]
+            return [way.extended(k, turn, SolutionStep(k, "", "", size))]
         inner = self.after[0]
         m = target.vector(last.h)
         m = self.before[0].vector(m, way.values[0].back) if self.before else m
@@ -150,7 +150,9 @@ class ParallelEquations:
             else:
                 angle = _first_if_positive(reach.missed(free), reach.middle(free), free)
                 outer, size = point_to_point(last.h, n_end, inner.vector(n, turn.back), angle)
-            ways.append(way.extended(k - 1, turn, step).extended(k, outer, Step(k, "", "", size)))
+            ways.append(
+                way.extended(k - 1, turn, step).extended(k, outer, SolutionStep(k, "", "", size))
+            )
         return ways
 
     def _reach(self, last: Axis, shoulder: Vector, wrist: Vector) -> _Reach:
@@ -212,11 +214,11 @@ class ParallelEquations:
             c, s, _ = total.then(inner.back).then(turn.back)
             last = Turn(c, s, _within_a_turn(total.angle - inner.angle - turn.angle))
             part = way.extended(j, self._signed(j, turn), step)
-            part = part.extended(i, self._signed(i, inner), Step(i, "", "", size))
-            part = part.extended(k, self._signed(k, last), Step(k, "", "", 1.0))
+            part = part.extended(i, self._signed(i, inner), SolutionStep(i, "", "", size))
+            part = part.extended(k, self._signed(k, last), SolutionStep(k, "", "", 1.0))
             for slide in self.slides:
                 along = dot(n, minus(t, p_k)) * dot(self.axes[slide].h, n)
-                part = part.extended(slide, along, Step(slide, "", "", 1.0))
+                part = part.extended(slide, along, SolutionStep(slide, "", "", 1.0))
             solutions.append(part)
         return solutions
 

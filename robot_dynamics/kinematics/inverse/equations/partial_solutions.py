@@ -22,7 +22,7 @@ class NoClosedForm(Exception):
     """Joints without a closed form."""
 
 
-class Step(NamedTuple):
+class SolutionStep(NamedTuple):
     """One equation on the way to a solution.
 
     Attributes:
@@ -51,9 +51,9 @@ class Partial(NamedTuple):
     """Motions of some joints by number, and the steps that led to them."""
 
     values: dict[int, Any]
-    steps: tuple[Step, ...]
+    steps: tuple[SolutionStep, ...]
 
-    def extended(self, joint: int, value: Any, step: Step) -> Partial:
+    def extended(self, joint: int, value: Any, step: SolutionStep) -> Partial:
         """Add one more joint."""
         return Partial({**self.values, joint: value}, (*self.steps, step))
 
@@ -70,12 +70,12 @@ class Partial(NamedTuple):
 
 def branches(
     joint: int, name: str, found: Crossing, reach: Any = None, unit: str = " m"
-) -> list[tuple[Any, Step]]:
+) -> list[tuple[Any, SolutionStep]]:
     """Return the solutions of one equation, each with its step."""
     if len(found.solutions) == 1:
-        return [(found.solutions[0], Step(joint, "", "", found.size, found.d))]
+        return [(found.solutions[0], SolutionStep(joint, "", "", found.size, found.d))]
     return [
-        (value, Step(joint, name, sign, found.size, found.d, reach, unit))
+        (value, SolutionStep(joint, name, sign, found.size, found.d, reach, unit))
         for sign, value in zip("+-", found.solutions, strict=True)
     ]
 

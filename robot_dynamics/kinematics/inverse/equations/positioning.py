@@ -25,7 +25,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Frees,
     NoClosedForm,
     Partial,
-    Step,
+    SolutionStep,
     branches,
 )
 from robot_dynamics.kinematics.inverse.subproblems import (
@@ -310,8 +310,10 @@ class Positioning:
                 of_both = zip(v_0, v_1, v_2, strict=True)
                 x, y = (side * (a + b * last.c + c * last.s) for a, b, c in of_both)
                 first, size = direction(x, y, free, NEAR * NEAR)
-                step = Step(2, self.names[1], str(number), found.size, found.d, surface=True)
-                yield Partial({2: last, 0: first}, (step, Step(0, "", "", size)))
+                step = SolutionStep(
+                    2, self.names[1], str(number), found.size, found.d, surface=True
+                )
+                yield Partial({2: last, 0: first}, (step, SolutionStep(0, "", "", size)))
 
     # -- q_2 ------------------------------------------------------------------------------------
 
@@ -326,9 +328,9 @@ class Positioning:
     def _carry(way: Partial, joint: int, axis: Axis, x: Vector, y: Vector, free: Turn) -> Partial:
         """Find the motion of one joint that brings x to y."""
         if not axis.rotates:
-            return way.extended(joint, dot(axis.h, minus(y, x)), Step(joint, "", "", 1.0))
+            return way.extended(joint, dot(axis.h, minus(y, x)), SolutionStep(joint, "", "", 1.0))
         turn, size = point_to_point(axis.h, minus(x, axis.p), minus(y, axis.p), free)
-        return way.extended(joint, turn, Step(joint, "", "", size))
+        return way.extended(joint, turn, SolutionStep(joint, "", "", size))
 
 
 def nearest(axis: Axis, other: Axis) -> Vector:

@@ -18,7 +18,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Frees,
     NoClosedForm,
     Partial,
-    Step,
+    SolutionStep,
     branches,
     missed_by,
 )
@@ -161,8 +161,8 @@ def three_turns(
             rest = b.vector(a.vector(seen(v), turn_a.back), turn_b.back)
             turn_c, _ = point_to_point(c.h, v, rest, free)
             first = turn_a, size, turn_c
-        part = way.extended(n + 1, turn_b, step).extended(n, turn_a, Step(n, "", "", size))
-        yield part.extended(n + 2, turn_c, Step(n + 2, "", "", 1.0))
+        part = way.extended(n + 1, turn_b, step).extended(n, turn_a, SolutionStep(n, "", "", size))
+        yield part.extended(n + 2, turn_c, SolutionStep(n + 2, "", "", 1.0))
 
 
 def at_right_angles(a: Axis, b: Axis, c: Axis) -> bool:
@@ -179,7 +179,7 @@ def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) 
         for done, before in enumerate(axes[: joint - n], start=n):
             w = before.vector(w, way.values[done].back)
         turn, size = point_to_point(axis.h, v, w, free)
-        way = way.extended(joint, turn, Step(joint, "", "", size))
+        way = way.extended(joint, turn, SolutionStep(joint, "", "", size))
     return [way]
 
 

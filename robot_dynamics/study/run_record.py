@@ -18,7 +18,7 @@ BRAKING_S = 0.5
 """Time to stop at the end of a displayed motion, s."""
 
 
-class Replay(NamedTuple):
+class RunRecord(NamedTuple):
     """Record of one run.
 
     Args:
@@ -45,7 +45,7 @@ class Replay(NamedTuple):
         )
 
 
-def replay(plan: StudyPlan, run: int, mode: str = "") -> Replay:
+def replay(plan: StudyPlan, run: int, mode: str = "") -> RunRecord:
     """Repeat one run of a study, with the same bits.
 
     Args:
@@ -72,4 +72,4 @@ def replay(plan: StudyPlan, run: int, mode: str = "") -> Replay:
         np.abs(tau) >= effort_limits(robot),
         continuous_joints(robot),
     )
-    return Replay(log, table)
+    return RunRecord(log, table)
