@@ -528,7 +528,7 @@ def test_standard_arms_start_in_task_space_without_further_arguments(robot):
     assert len(started(robot=robot, mode="cartesian_impedance")) == 4
 
 
-def test_a_end_effector_that_no_rule_finds_is_asked_for_before_any_node_starts(tmp_path):
+def test_an_end_effector_that_no_rule_finds_is_asked_for_before_any_node_starts(tmp_path):
     path = tmp_path / "arms.urdf"
     path.write_text(TWO_ARMS)
     with pytest.raises(ArgumentError) as refusal:
@@ -549,7 +549,7 @@ def test_a_end_effector_that_no_rule_finds_is_asked_for_before_any_node_starts(t
         started(robot=str(path), config=str(config))
 
 
-def test_a_end_effector_that_the_robot_does_not_have_is_named():
+def test_an_end_effector_that_the_robot_does_not_have_is_named():
     with pytest.raises(UnknownNameError, match=r"^no frame 'tool' in robot 'ur5'"):
         started(robot="ur5", mode="cartesian_impedance", frame="tool")
 

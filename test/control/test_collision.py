@@ -409,7 +409,7 @@ def test_a_retreat_takes_back_the_last_motion_at_limited_speed_and_holds(model):
     assert bench.controller.touched is None
 
 
-def test_closed_brakes_a_end_effector_that_leads_and_missing_receivers_are_no_contacts(model):
+def test_closed_brakes_an_end_effector_that_leads_and_missing_receivers_are_no_contacts(model):
     led = pushed(model, "stop", "gravity_compensation")
     assert led.controller.cause in (Cause.NONE, Cause.OVERSPEED)  # pushed with all its force
     bench = PushedBench(model, Settings(collision=Collision("stop"))).run(READY)
@@ -468,7 +468,7 @@ def test_noise_of_the_sensors_in_the_loop_is_no_contact(model, arm, mode, factor
 
 
 @pytest.mark.parametrize("reaction", ["report", "stop", "float", "retreat"])
-def test_a_end_effector_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reaction, model):
+def test_an_end_effector_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reaction, model):
     task = Task(model, model.dynamics.robot.tips[0])
     settings = Settings("cartesian_impedance", collision=Collision(reaction))
     bench = PushedBench(model, settings, task=task).run(READY + 0.1)

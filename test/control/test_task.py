@@ -217,7 +217,7 @@ def test_the_correction_of_a_force_is_bounded_and_recovers_at_once(load):
     assert np.abs(loop.press(0.1) - 10.0).max() < 0.05
 
 
-def test_a_end_effector_without_contact_moves_at_the_speed_of_its_damper_and_winds_nothing_up():
+def test_an_end_effector_without_contact_moves_at_the_speed_of_its_damper_and_winds_nothing_up():
     loop = WallLoop(IMPEDANCE, 0.0, load=-6.0)
     loop.press(1.0)
     constants = loop.task.mobility.force_damping(loop.task.settings, 20.0)
@@ -283,7 +283,7 @@ def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_end_effec
     ("soft", "push"),
     [({"stiffness": np.zeros(6)}, 2.0), ({"controlled": ("free",) * 3 + ("motion",) * 3}, 20.0)],
 )
-def test_a_end_effector_that_was_led_away_while_soft_is_held_where_it_is(soft, push):
+def test_an_end_effector_that_was_led_away_while_soft_is_held_where_it_is(soft, push):
     loop = Loop(IMPEDANCE).run(0.3)
     usual = loop.task.settings
     loop.task.use(replace(usual, **soft))
@@ -449,7 +449,7 @@ def test_a_released_end_effector_comes_back_no_faster_than_its_target_may_move(m
     assert loop.controller.status is Status.HOLDING
 
 
-def test_a_end_effector_that_is_held_goes_on_to_its_target_when_it_is_released():
+def test_an_end_effector_that_is_held_goes_on_to_its_target_when_it_is_released():
     loop = Loop(IMPEDANCE).run(0.4)
     goal = Pose(loop.pose.rotation, loop.pose.translation + [0.0, 0.3, 0.0])
     loop.task.aim(goal, loop.now)

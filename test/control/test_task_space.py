@@ -199,7 +199,7 @@ def test_operational_space_obeys_the_chosen_equation(seed):
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.7]))
-def test_a_end_effector_held_at_rest_never_gains_energy_and_keeps_it_without_damping(seed, ratio):
+def test_an_end_effector_held_at_rest_never_gains_energy_and_keeps_it_without_damping(seed, ratio):
     _, q, qd = states(seed)
     x = inputs(q, qd, numbers=np.array([ratio, 1e6, 0.1, 0.0, 5.0 * ratio, 1e6]))
     found = kernel(IMPEDANCE)(x)

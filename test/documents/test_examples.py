@@ -147,7 +147,7 @@ def test_a_law_of_ones_own_follows_better_than_its_feedback_alone(run):
     assert (with_model < 0.5 * without).all()
 
 
-def test_a_end_effector_wipes_a_table_with_the_asked_force(run):
+def test_an_end_effector_wipes_a_table_with_the_asked_force(run):
     _, output = run("wipe_a_table.py")
     pressing, wiping = (re.findall(r"[\d.]+ to [\d.]+", line)[0] for line in output.splitlines())
     for text in (pressing, wiping):

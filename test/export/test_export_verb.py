@@ -146,7 +146,7 @@ def test_payloads_are_at_the_end_effector_unless_a_frame_is_named(export, arm):
     assert out.splitlines()[0].endswith(": 1 joints, payloads at 'upper', end effector 'upper'")
 
 
-def test_without_a_end_effector_there_are_no_payloads_unless_a_frame_is_named(export, arm):
+def test_without_an_end_effector_there_are_no_payloads_unless_a_frame_is_named(export, arm):
     arm.write_text(arm.read_text().replace("</robot>", SECOND_ARM))
     _, out, _ = export(arm)
     assert out.splitlines()[0].endswith(": 4 joints, no payloads, no modes in task space")

@@ -31,7 +31,7 @@ ARM = (("shoulder", "continuous", "base", "upper"), ("elbow", "continuous", "upp
 @pytest.mark.parametrize(
     ("name", "hand"), [("ur5", "tool0"), ("panda", "panda_hand_tcp"), ("planar_2r", "endpoint")]
 )
-def test_standard_arms_have_a_end_effector(name, end_effector):
+def test_standard_arms_have_an_end_effector(name, end_effector):
     assert default_end_effector(read_urdf(find_robot(name))) == end_effector
 
 

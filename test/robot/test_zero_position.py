@@ -69,7 +69,7 @@ def test_link_frames_are_exactly_parallel():
 
 
 @given(robots(min_joints=2))
-def test_a_end_effector_is_where_its_frame_is_at_zero(robot):
+def test_an_end_effector_is_where_its_frame_is_at_zero(robot):
     tree = merge_fixed(robot)
     zero = ZeroReference.from_robot(robot)
     for name in tree.frame_names:

@@ -29,7 +29,7 @@ def model():
 
 
 @pytest.mark.parametrize("mode", ["cartesian_impedance", "operational_space"])
-def test_a_end_effector_with_an_exact_model_follows_as_well_as_the_cycle_allows(model, mode):
+def test_an_end_effector_with_an_exact_model_follows_as_well_as_the_cycle_allows(model, mode):
     motion = interpolate(polynomial_345(ROBOT.joint_names, BEGIN, END, 0.8))
     law = LawController(model, mode, period=1.0 / RATE, task=Task(model, END_EFFECTOR))
     log = simulate(Plant(ROBOT, step=1.0 / RATE), law, motion, rate=RATE)

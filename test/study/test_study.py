@@ -147,7 +147,7 @@ def test_the_error_of_the_end_effector_is_measured_and_judged(plan):
     )
 
 
-def test_a_end_effector_gives_way_by_the_square_of_its_bandwidth(planar):
+def test_an_end_effector_gives_way_by_the_square_of_its_bandwidth(planar):
     vary = {
         "gain_error": distribution_of("gain_error", "-0.5..0.5"),
         "payload": distribution_of("payload", "0.1"),

@@ -139,7 +139,7 @@ def test_a_push_stops_the_arm_until_it_is_resumed(arm, end_effector, peer):
     arm.goes_to(NAMES, START, 0.02)
 
 
-def test_an_arm_that_a_end_effector_led_stays_there_and_follows_the_next_motion(
+def test_an_arm_that_an_end_effector_led_stays_there_and_follows_the_next_motion(
     arm, end_effector, peer
 ):
     led = {"mode": "gravity_compensation", "collision.reaction": "report"}

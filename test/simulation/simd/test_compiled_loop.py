@@ -346,7 +346,7 @@ def test_a_lane_takes_all_settings_of_the_end_effector(mode):
     assert np.abs(log.q - log.q_d).max() > 1e-3  # the friction of the model is not that of the arm
 
 
-def test_a_law_in_task_space_without_a_end_effector_is_refused():
+def test_a_law_in_task_space_without_an_end_effector_is_refused():
     with pytest.raises(ArgumentError) as refused:
         LoopStructure("operational_space")
     assert (
