@@ -61,8 +61,8 @@ def swept(
     robot = read_urdf(find_robot(name))
     fingers = [joint for joint in robot.joint_names if any(x in joint.lower() for x in FINGERS)]
     robot = robot.with_locked(dict.fromkeys(fingers, 0.0)) if fingers else robot
-    usual = default_effort_rates(robot, DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO)
-    rates = zip(robot.joint_names, share * usual, strict=True)
+    default = default_effort_rates(robot, DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO)
+    rates = zip(robot.joint_names, share * default, strict=True)
     sweep = FaultSweep(
         robot, {f"limits.{joint}.effort_rate": rate for joint, rate in rates}, noise=noise
     )

@@ -191,7 +191,7 @@ def tracked(name: str, kind: str, seed: int) -> tuple[dict[str, float], Identifi
         out = []
         for position, velocity in zip(q, qd, strict=True):
             model.memory.follow(position)
-            out.append(hidden.smooth(velocity, 1e-3, remembered=model.memory.direction))
+            out.append(hidden.smooth(velocity, 1e-3, presliding=model.memory.direction))
         return np.array(out)
 
     found = identify(robot, recorded(robot, first, path, seed)[0])

@@ -56,7 +56,7 @@ HELD = 5
 OURS_KEPT = "robot_dynamics, all results kept"
 KEPT = 500  # more than an entry remembers
 
-BESIDE = ("gravity", "payload", "wrench")
+KEYWORD_INPUTS = ("gravity", "payload", "wrench")
 """Inputs beside the motion that are timed."""
 
 

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from benchmark import machine
 from benchmark.kernels.contenders import (
-    BESIDE,
     HELD,
     KEPT,
+    KEYWORD_INPUTS,
     OURS,
     OURS_HELD,
     OURS_KEPT,
@@ -160,7 +160,7 @@ def _beside(results: Results) -> Table:
     cases = [case for case in results.cases if case.key in results.beside]
     rows = []
     for method in ("inverse", "forward"):
-        for name in ("", *BESIDE):
+        for name in ("", *KEYWORD_INPUTS):
             call, row = f"{method} {name}".strip(), [f"`{method}({f'{name}=' if name else ''})`"]
             for case in cases:
                 times = results.beside[case.key]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmark.kernels.batch import OURS_1, OURS_FLOAT, PIN_1, PIN_LOOP
-from benchmark.kernels.contenders import BESIDE, OURS, OURS_HELD
+from benchmark.kernels.contenders import KEYWORD_INPUTS, OURS, OURS_HELD
 from benchmark.kernels.kernel_results import Results
 
 ARMS = ("ur5", "panda")
@@ -221,7 +221,7 @@ def _small_and_beside(results: Results, key: str, robot: str) -> Iterator[Target
         text = f"batch of {SMALL_BATCH}, per state, to one of {LARGE_BATCH}"
         yield Target(text, robot, small[SMALL_BATCH] / small[LARGE_BATCH], 2.0)
     beside = results.beside.get(key, {})
-    for name in BESIDE if beside else ():
+    for name in KEYWORD_INPUTS if beside else ():
         ratios = [beside[f"{method} {name}"] / beside[method] for method in ("inverse", "forward")]
         yield Target(f"inverse or forward with {name}=, to without", robot, max(ratios), 1.3)
 

@@ -58,7 +58,7 @@ def run(rate: float, seconds: float, busy: float = 0.0) -> dict[str, object]:
     late_s = 1e-9 * np.array(delays)
     listed = np.flatnonzero(np.array(delays) > LATE)
     return {
-        "asked": rate,
+        "requested": rate,
         "held": (len(delays) - 1) / (1e-9 * (when[-1] - when[0])),
         "cycles": len(delays),
         "missed": missed,

@@ -36,7 +36,7 @@ def run(robot: str, rate: float, seconds: float, priority: int = 0) -> dict[str,
         "cpu": used / seconds,
         "nodes": {
             name: {
-                "asked": report.asked,
+                "requested": report.requested,
                 "held": report.held,
                 "cycles": report.cycles,
                 "missed": report.missed,

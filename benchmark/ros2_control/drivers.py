@@ -141,12 +141,12 @@ def plants(name: str, descriptions: Path | None) -> dict[str, DriverArm]:
     Drives that close the loop have neither friction nor rotors: the errors are those of the loop.
     """
     if driver_named(name).closes_loop:
-        usual, variants = {"friction": 0.0}, ["exact", "10 % light"]
+        default, variants = {"friction": 0.0}, ["exact", "10 % light"]
     else:
-        usual = {"friction": FRICTION, "viscous": FRICTION, "rotor": ROTOR_SHARE}
+        default = {"friction": FRICTION, "viscous": FRICTION, "rotor": ROTOR_SHARE}
         variants = list(VARIANTS)
     return {
-        variant: driver_arm(name, descriptions, **{**usual, **VARIANTS[variant]})
+        variant: driver_arm(name, descriptions, **{**default, **VARIANTS[variant]})
         for variant in variants
     }
 

@@ -50,13 +50,15 @@ class Loops:
         self.dynamics = Dynamics(robot)
         self.model = Model(self.dynamics, gains_for(self.dynamics))
         self.motion = interpolate(excitation(robot, steps * STEP, share=0.3))
-        structure = LoopStructure(mode, every=False, sent=False, sensed=False, shared=True)
+        structure = LoopStructure(
+            mode, longer_cycle=False, delayed_commands=False, imperfect_states=False, shared=True
+        )
         controller = Controller(self.model, Settings(mode, fade=0.0))
         controller.settings_vector("effort")[:] = 1e9
         self.loops = {
             "smooth": CompiledLoop(controller, replace(structure, passive=False)),
             "dry": CompiledLoop(controller, structure),
-            "noisy": CompiledLoop(controller, replace(structure, sensed=True)),
+            "noisy": CompiledLoop(controller, replace(structure, imperfect_states=True)),
         }
         inertias = self.loops["dry"].inertias
         t = np.arange(steps) * STEP

@@ -473,8 +473,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
 
-    def numbers(text: str | None, usual: Sequence[float], unit: float) -> list[float]:
-        return list(usual) if text is None else [unit * float(x) for x in text.split(",")]
+    def numbers(text: str | None, default: Sequence[float], unit: float) -> list[float]:
+        return list(default) if text is None else [unit * float(x) for x in text.split(",")]
 
     chosen = options.arms.split(",") if options.arms else arms()
     chosen = [*(name for name in chosen if name), *options.files]

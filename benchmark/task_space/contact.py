@@ -102,18 +102,20 @@ class Run:
     def _cycle(self) -> np.ndarray:
         now = self.scene.time
         if self.task.settings.feedback is not None:
-            self._feel(now)
+            self._measure(now)
         self.controller.set_state(Measured(self.state.q.copy(), self.state.qd.copy()), now)
         command = self.controller.update(now)
         assert command is not None
         return command.tau
 
-    def _feel(self, now: float) -> None:
+    def _measure(self, now: float) -> None:
         """Measure the wrench on the table, in axes of the end effector."""
         R = self.arm.pose(self.state.q, TIP).rotation
-        felt = (self.state.wrench.reshape(2, 3) @ R).ravel()
-        self._late.append(felt + self._noise.normal(size=6) * np.repeat([NOISE, 0.1 * NOISE], 3))
-        self.task.feel(self._late[0], now)
+        measured_wrench = (self.state.wrench.reshape(2, 3) @ R).ravel()
+        self._late.append(
+            measured_wrench + self._noise.normal(size=6) * np.repeat([NOISE, 0.1 * NOISE], 3)
+        )
+        self.task.set_measured_wrench(self._late[0], now)
 
     def press(self) -> None:
         """Press downwards from now on."""

@@ -320,7 +320,7 @@ def efforts_and_derivatives(
     # Joint k as the deeper of a pair: with itself, then with each ancestor j, going inward
     for k, subtree in subtrees(robot, X_PL, motions, wrenches):
         joint, motion = robot.joints[k], motions[k + 1]
-        of_qdd, of_q, of_qd, y2 = _felt_inward(joint, motion, subtree)  # axes of the link
+        of_qdd, of_q, of_qd, y2 = _effect_inward(joint, motion, subtree)  # axes of the link
         along = subtree.moment if joint.type.rotates else subtree.force
         tau[k] = joint.axis @ along + of_qdd[0] @ motion.a
         j = k
@@ -348,7 +348,7 @@ def efforts_and_derivatives(
     return np.array(tau), dtau_dq, dtau_dqd, M
 
 
-def _felt_inward(
+def _effect_inward(
     joint: Joint, motion: LinkMotion, subtree: Subtree
 ) -> tuple[Wrench, Wrench, Wrench, Array]:
     """Compute the effect of a joint on inward links, in axes and origin of the link it carries.

@@ -134,7 +134,7 @@ class Arm(ByInverse):
         drives: Friction and rotors.
         tuning: Bandwidth and widths.
         gains: Of the laws that use them.
-        coupled: As of `Model`.
+        inertia_weighted: As of `Model`.
         velocity_terms: Share of Coriolis and centrifugal efforts that counts, 0 or 1.
     """
 
@@ -143,7 +143,7 @@ class Arm(ByInverse):
     drives: DriveRows
     tuning: Tuning
     gains: Damping | None = None
-    coupled: bool = False
+    inertia_weighted: bool = False
     velocity_terms: Any = 1.0
 
     def _evaluate(self, name: str, *motion: Array, **given: Array) -> Any:
@@ -198,14 +198,14 @@ class Arm(ByInverse):
     def friction_effort(self, qd: Array, tau: Array) -> Array:
         """Return the effort that compensates friction, shape (n,)."""
         width = self.tuning.friction_width
-        remembered = held(self.drives.direction, qd, width)
-        return friction_effort(self.drives.friction, qd, width, tau, remembered=remembered)
+        presliding = held(self.drives.direction, qd, width)
+        return friction_effort(self.drives.friction, qd, width, tau, presliding=presliding)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
         """Return the part of efforts tau that accelerates the bodies, shape (n,)."""
         width = self.tuning.friction_width
-        remembered = held(self.drives.direction, qd, width)
-        return effort_beyond_friction(self.drives.friction, qd, tau, width, remembered=remembered)
+        presliding = held(self.drives.direction, qd, width)
+        return effort_beyond_friction(self.drives.friction, qd, tau, width, presliding=presliding)
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a desired motion with friction, shape (n,)."""
@@ -215,4 +215,4 @@ class Arm(ByInverse):
     def with_coupling(self, share: Any = 1.0) -> Arm:
         """Return the same arm with feedback by the mass matrix, at a share of the bandwidth."""
         tuning = self.tuning._replace(bandwidth=share * self.tuning.bandwidth)
-        return replace(self, coupled=True, tuning=tuning)
+        return replace(self, inertia_weighted=True, tuning=tuning)

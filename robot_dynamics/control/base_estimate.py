@@ -48,7 +48,7 @@ class BaseEstimate:
         self.time_constant, self.timeout = time_constant, timeout
         self._world = self._steady = np.asarray(gravity)
         self._force, self._velocity = -self._world, np.zeros(0)
-        self._stamp = self._at = self._asked = -np.inf
+        self._stamp = self._at = self._last_call = -np.inf
         self._passed = 0.0  # since the measurement before, s; 0 where the filters begin anew
         self._share = 0.0  # of the motion, the rest being of a base that stands
         self._motion = self.still = self._rest = self._given = _numbers(self._world)
@@ -139,7 +139,7 @@ class BaseEstimate:
         The same object until it changes. From call to call, the motion fades into that of a base
         that stands, and back; at first from one under the gravity that was given.
         """
-        passed, self._asked = now - self._asked, now
+        passed, self._last_call = now - self._last_call, now
         step, goal = max(passed, 0.0) / FADE_S, 0.0 if self.stale(now) else 1.0
         share = self._share = min(max(goal, self._share - step), self._share + step)
         begins = passed == np.inf and self.received  # without a motion before

@@ -270,7 +270,7 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     (dt, gain, afresh), tau, qd, f = x["scalars"], x["tau"], x["qd"], settings.friction
     p = x["p"] + settings.rotors * qd
     ways = (last.qd, last.direction), (qd, x["direction"])
-    acted = (effort_beyond_friction(f, v, tau, f.width, remembered=z) for v, z in ways)
+    acted = (effort_beyond_friction(f, v, tau, f.width, presliding=z) for v, z in ways)
     mean = (sum(acted) + last.rate + x["rate"]) / 2.0
     share = 1.0 - np.exp(-gain * dt)
     external = (p - last.p) / dt - mean
@@ -279,7 +279,7 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     dry = f.coulomb + breakaway(f.stiction, f.stribeck, qd) + f.load * abs(tau)
     slow = 1.0 - abs(np.tanh(qd / settings.slow_speed))
     uncertain = dry * slow * settings.dry + settings.slow * slow + settings.per_speed * abs(qd)
-    friction = friction_effort(f, qd, f.width, tau, remembered=x["direction"])
+    friction = friction_effort(f, qd, f.width, tau, presliding=x["direction"])
     uncertain = uncertain + settings.share * abs(friction)
     uncertain = uncertain + (1.0 - afresh) * abs(tau - last.tau)
     grown = share + afresh * (1.0 - share)
@@ -430,7 +430,7 @@ class CollisionMonitor:
             self.forget()
         self._model, self._collision = model, collision
         friction, memory = model.friction, self._memory
-        if friction is None or not friction.remembers:
+        if friction is None or not friction.has_memory:
             self._memory = None
         elif memory is None or not memory.fits(friction):
             self._memory = FrictionMemory(friction, MEASURED_JUMP)
@@ -455,18 +455,18 @@ class EndEffectorWrench(NamedTuple):
     Args:
         wrench: Force (N) over moment (N m) about the origin of the frame, axes of the root link,
             shape (6,).
-        unfelt: Directions of wrenches that no joint feels, as columns, shape (6, k).
+        unobservable: Directions of wrenches that no joint feels, as columns, shape (6, k).
         left_over: External efforts that no wrench at the end effector explains, shape (n,): the
             contact is elsewhere, or the model is wrong.
     """
 
     wrench: Array
-    unfelt: Array
+    unobservable: Array
     left_over: Array
 
     def __str__(self) -> str:
         values = ", ".join(f"{x:.3g}" for x in self.wrench)
-        lost = self.unfelt.shape[1]
+        lost = self.unobservable.shape[1]
         return f"[{values}] N, N m" + (f"; {lost} of 6 directions move no joint" if lost else "")
 
 
@@ -482,6 +482,6 @@ def end_effector_wrench(J: Array, effort: Array) -> EndEffectorWrench:
         effort: External efforts, shape (n,), N m or N.
     """
     U, values, _ = np.linalg.svd(J)
-    felt = U[:, : int(np.sum(values > INSENSITIVE))]
-    wrench = felt @ (weighted_inverse(J.T @ felt, damping=INSENSITIVE) @ effort)
-    return EndEffectorWrench(wrench, U[:, felt.shape[1] :], effort - J.T @ wrench)
+    observable = U[:, : int(np.sum(values > INSENSITIVE))]
+    wrench = observable @ (weighted_inverse(J.T @ observable, damping=INSENSITIVE) @ effort)
+    return EndEffectorWrench(wrench, U[:, observable.shape[1] :], effort - J.T @ wrench)

@@ -10,7 +10,7 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, sele
 from robot_dynamics.control.collision import FADE_S
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.guard import Flaw
-from robot_dynamics.control.laws import BY_JOINT, COUPLED, FEEDFORWARD, integrated
+from robot_dynamics.control.laws import BY_JOINT, FEEDFORWARD, INERTIA_WEIGHTED, integrated
 from robot_dynamics.control.limits import Limited, SoftLimits, limit_rate, saturate
 from robot_dynamics.control.logic import (
     NEVER,
@@ -51,12 +51,18 @@ whole down to rest."""
 
 COMMAND = {
     "tau": Field(VECTOR, "commanded efforts, N m or N"),
-    "sent_position": Field(VECTOR, "commanded positions, measured ones without feedback, rad or m"),
-    "sent_velocity": Field(VECTOR, "commanded velocities, zero without feedback, rad/s or m/s"),
+    "commanded_position": Field(
+        VECTOR, "commanded positions, measured ones without feedback, rad or m"
+    ),
+    "commanded_velocity": Field(
+        VECTOR, "commanded velocities, zero without feedback, rad/s or m/s"
+    ),
     "total": Field(VECTOR, "commanded efforts and those of the drives' own feedback, N m or N"),
-    "cut": Field(VECTOR, "1 where the effort limit cut the effort"),
+    "saturation": Field(VECTOR, "1 where the effort limit cut the effort"),
     "integral": Field(VECTOR, "efforts of the integral part, N m or N"),
-    "gap": Field(VECTOR, "effort before the last fade minus the one that the fade leads to"),
+    "fade_offset": Field(
+        VECTOR, "effort before the last fade minus the one that the fade leads to"
+    ),
     "proportional": Field(VECTOR, "efforts of the own feedback joint by joint, N m or N"),
     "soft": Field(VECTOR, "efforts of the soft limits, N m or N"),
     "fade_began": Field(SCALAR, "time at which the last fade began, s", NEVER),
@@ -83,14 +89,14 @@ def command(x: Any) -> dict[str, Any]:
     """
     starts = both(x.seen, negated(less(NEVER / 2.0, x.fade_began)))
     first = chosen(x.has_begin_tau, x.begin_tau, x.held_tau)
-    last = Limited(chosen(starts, first, x.tau), x.cut)
+    last = Limited(chosen(starts, first, x.tau), x.saturation)
     none = np.zeros(len(x.q))
     closed = negated(x.open_loop)
 
     ends = less(0.5, x.ending)
-    asked = chosen(x.open_loop, x.expected + _disturbance(x), x.asked)
-    asked = chosen(both(equal(x.status, Status.BLIND), x.lets_go_blind), none, asked)
-    asked = chosen(ends, x.end_tau, asked)
+    law_effort = chosen(x.open_loop, x.expected + _disturbance(x), x.law_effort)
+    law_effort = chosen(both(equal(x.status, Status.BLIND), x.lets_go_blind), none, law_effort)
+    law_effort = chosen(ends, x.end_tau, law_effort)
 
     changed = less(0.5, abs(x.settings_edition - x.edition))
     by_joint = both(among(x.law, BY_JOINT), closed)
@@ -111,13 +117,13 @@ def command(x: Any) -> dict[str, Any]:
     tracks = both(equal(x.status, Status.TRACKING), negated(less(x.trust, 1.0)))
     moves = tracks * less(AT_REST_SPEED * x.velocity, abs(x.desired[1]))
     # Drives that hold a position move less fast when a state is taken than on the mean
-    lasting = chosen(drives, by_joint * x.trust * x.kp * x.error, x.asked - x.expected + pd)
+    lasting = chosen(drives, by_joint * x.trust * x.kp * x.error, x.law_effort - x.expected + pd)
     rises = _is_quick(x) * lasting / maximum(x.integral_time, 1e-9)
     # Another model, mode or load lacks something else
     began = chosen(both(alone, changed), none, began)
     grows = both(compensates, moves) * rises
     most = minimum(x.i_clamp, chosen(compensates, _most_lasting(x), x.i_clamp))
-    whole = Limited(chosen(starts, first, x.total), x.cut)
+    whole = Limited(chosen(starts, first, x.total), x.saturation)
     integral = integrated(began, x.dt * (x.ki * error + grows), most, whole)
     integral = chosen(integrates, integral, began)
     zones = SoftLimits(
@@ -126,7 +132,7 @@ def command(x: Any) -> dict[str, Any]:
     soft = closed * zones.effort(x.q, x.qd)
     # What feedback added is kept while it fades, as far as the model does not explain it
     bridged = both(x.has_feedback, closed) * (1.0 - x.trust) * _disturbance(x)
-    wanted = asked + pd + undamping + bridged + integrates * x.trust * integral + soft
+    wanted = law_effort + pd + undamping + bridged + integrates * x.trust * integral + soft
 
     ends_now = both(ends, negated(x.was_ending))
     renew = either(starts, changed, x.entered, x.shakes, ends_now)
@@ -137,30 +143,30 @@ def command(x: Any) -> dict[str, Any]:
     failed = both(equal(x.status, Status.STOPPED), negated(equal(x.cause, Cause.FAST_REFERENCE)))
     sudden = either(failed, x.shakes)
     duration = chosen(sudden, minimum(x.fade, FADE_S), x.fade)
-    gap = chosen(renew, last.tau - wanted, x.gap)
-    fading = share_of_fade(x.now - began_at, duration) * gap
+    fade_offset = chosen(renew, last.tau - wanted, x.fade_offset)
+    fading = share_of_fade(x.now - began_at, duration) * fade_offset
     aim = wanted + fading
     sound = both(finite(aim), x.seen)
     # Drives keep the last effort, which without states nothing corrects
     lost = both(x.open_loop, negated(sound))
     aim = chosen(lost, chosen(finite(x.held_tau), x.held_tau, none), aim)
     longest = minimum(x.dt, x.longest_cycle)
-    tau, cut = saturate(limit_rate(aim, last.tau, x.effort_rate, longest), x.effort)
+    tau, saturation = saturate(limit_rate(aim, last.tau, x.effort_rate, longest), x.effort)
 
     acts = either(sound, both(lost, x.seen))
     tau = chosen(acts, tau, last.tau)
     total = tau + chosen(drives, by_drives, none)
-    cut = chosen(drives, saturate(total, x.effort).cut, cut)
+    saturation = chosen(drives, saturate(total, x.effort).saturation, saturation)
     lead = chosen(drives, 0.0, x.lead)
     position = chosen(x.has_feedback, x.desired[0] + lead * x.desired[1], x.q)
     return {
         "tau": tau,
-        "sent_position": clip(position, x.lower, x.upper),
-        "sent_velocity": velocity,
+        "commanded_position": clip(position, x.lower, x.upper),
+        "commanded_velocity": velocity,
         "total": total,
-        "cut": chosen(acts, cut, x.cut),
+        "saturation": chosen(acts, saturation, x.saturation),
         "integral": chosen(sound, integral, x.integral),
-        "gap": chosen(sound, gap, x.gap),
+        "fade_offset": chosen(sound, fade_offset, x.fade_offset),
         "proportional": pd,
         "soft": soft,
         "fade_began": chosen(x.seen, began_at, x.fade_began),
@@ -176,7 +182,7 @@ def _is_quick(x: Any) -> Any:
     """Return 1 for joints whose feedback has the margin to become a lasting effort."""
     # Gains that fit slow states may leave a joint little damping
     by_joint = maximum(x.kd / maximum(x.kp, 1e-9), 2.0 * x.own_inertia / maximum(x.kd, 1e-9))
-    lead = chosen(equal(x.law, COUPLED), 2.0 / maximum(x.bandwidth, 1e-9), by_joint)
+    lead = chosen(equal(x.law, INERTIA_WEIGHTED), 2.0 / maximum(x.bandwidth, 1e-9), by_joint)
     return less(lead, LONGEST_LEAD_S)
 
 

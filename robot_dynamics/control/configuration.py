@@ -235,8 +235,8 @@ class Configuration:
         found = {}
         for name in self.parameters:
             value = getattr(given, name)
-            usual = np.broadcast_to(numbers[name], np.shape(value))
-            found[name] = chosen(less(abs(value), HUGE), value, usual)
+            default = np.broadcast_to(numbers[name], np.shape(value))
+            found[name] = chosen(less(abs(value), HUGE), value, default)
         for name in ("limits.effort", "limits.velocity"):
             found[name] = chosen(less(0.0, found[name]), found[name], numbers[name])
         return found
@@ -244,11 +244,11 @@ class Configuration:
     # -- settings ---------------------------------------------------------------------------
 
     def _times(self, x: Any) -> dict[str, Any]:
-        usual = Settings()
+        default = Settings()
         return {
             **{name: getattr(x, name) for name in TIMES},
             "settings_edition": 0.0,  # of the caller
-            "stop": usual.stop,
+            "stop": default.stop,
             "mode": x.mode,
             "load_ramp": x.load_ramp,
             "longest_cycle": LONGEST_CYCLE / x.rate,
@@ -298,7 +298,7 @@ class Configuration:
             "kd": chosen(drives, getattr(x, "drive.kd"), getattr(x, "gains.d")),
             "ki": getattr(x, "gains.i"),
             "i_clamp": zero_as_none(getattr(x, "gains.i_clamp_max")),
-            "coupled": both(
+            "inertia_weighted": both(
                 self._couples(rate), negated(either(drives, any_of(self._own_gains(x, rate))))
             ),
             "bandwidth": self._by_rate(rate, {r: m.bandwidth for r, m in models.items()}),
@@ -307,16 +307,16 @@ class Configuration:
 
     def _couples(self, rate: Any) -> Any:
         """Return whether feedback of the default gains is by the mass matrix."""
-        return self._by_rate(rate, {r: float(m.coupled) for r, m in self._models.items()})
+        return self._by_rate(rate, {r: float(m.inertia_weighted) for r, m in self._models.items()})
 
     def _own_gains(self, x: Any, rate: Any) -> Array:
         """Return which joints have other gains than the default ones."""
         own: Any = np.zeros(self.n)
         for name, field in (("gains.p", "kp"), ("gains.d", "kd")):
-            usual = self._by_rate(
+            default = self._by_rate(
                 rate, {r: getattr(m.gains, field) for r, m in self._models.items()}
             )
-            own = either(own, less(SAME * usual, abs(getattr(x, name) - usual)))
+            own = either(own, less(SAME * default, abs(getattr(x, name) - default)))
         return own
 
     def _rotor(self, x: Any) -> Array:
@@ -335,7 +335,7 @@ class Configuration:
         threshold = zero_as_none(getattr(x, "limits.external_effort"))
         return {
             "friction": np.array(list(rows)),
-            "remembers": any_of(less(0.0, rows.memory)),
+            "has_memory": any_of(less(0.0, rows.memory)),
             "slip": np.broadcast_to(slip, (ELEMENTS, self.n)),
             "elastic": np.broadcast_to(elastic, (ELEMENTS, self.n)),
             "friction_width": x.friction_width,
@@ -362,9 +362,15 @@ class Configuration:
         refuse = Refusal()
         robot = self._of.dynamics.robot
         for quantity, found_limits in (("effort", effort_limits), ("velocity", velocity_limits)):
-            asked, limits = getattr(x, f"limits.{quantity}"), finite(found_limits(robot))
+            requested, limits = getattr(x, f"limits.{quantity}"), finite(found_limits(robot))
             for i in range(self.n):
-                refuse(f"{quantity}_beyond_urdf", less(limits[i], asked[i]), asked[i], limits[i], i)
+                refuse(
+                    f"{quantity}_beyond_urdf",
+                    less(limits[i], requested[i]),
+                    requested[i],
+                    limits[i],
+                    i,
+                )
         self._refuse_gains(x, rate, refuse)
         self._refuse_drives(x, refuse)
         self._refuse_added(x, refuse)

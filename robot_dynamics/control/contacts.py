@@ -98,7 +98,7 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
     p, rate = arm.momentum(x.q, x.qd)
     own = x.friction[6]
     width = chosen(less(0.0, own), own, x.friction_width)
-    direction = x.remembers * x.observed_direction
+    direction = x.has_memory * x.observed_direction
     rows = [*x.friction[:6], width, x.friction[7], x.rotor, *x.contact_rows]
     found = observer_equations(
         {
@@ -125,7 +125,7 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
     path = chosen(afresh, 0.0 * x.path + x.q, path)
     kept = ObserverState(*state)
     friction = FrictionRows(*rows[: len(FrictionRows._fields)])
-    rubs = friction_effort(friction, x.qd, width, x.total, remembered=direction)
+    rubs = friction_effort(friction, x.qd, width, x.total, presliding=direction)
     threshold = x.contact_rows[0] + kept.band
     passed = chosen(afresh, 0.0, dt)
     twice = count_twice(x, kept.effort, threshold, arm.gravity(x.q), rubs, width, passed)

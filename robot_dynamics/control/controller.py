@@ -15,10 +15,10 @@ from robot_dynamics.control.collision import NONE, REACTIONS, ObserverState, obs
 from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
 from robot_dynamics.control.laws import (
     ALL_MODES,
-    COUPLED,
     FEEDFORWARD,
     FLOATING_LAW,
     GRAVITY_LAW,
+    INERTIA_WEIGHTED,
     LAWS,
     Measured,
     Reference,
@@ -72,7 +72,7 @@ def kernels_of(model: Model, frame: str | None = None, projector: str = CONSISTE
 
 def prepare(model: Model, mode: str, frame: str | None = None, projector: str = CONSISTENT) -> None:
     """Compile the kernels of a mode before a loop uses them; see `kernels_of`."""
-    acting = {LAWS.index(mode), FEEDFORWARD, GRAVITY_LAW, COUPLED, FLOATING_LAW}
+    acting = {LAWS.index(mode), FEEDFORWARD, GRAVITY_LAW, INERTIA_WEIGHTED, FLOATING_LAW}
     kernels_of(model, frame, projector).prepare(sorted(acting))
 
 
@@ -80,13 +80,13 @@ class Command(NamedTuple):
     """Efforts of one cycle, 1 for joints that were cut, else 0, shape (n,) each, and the status."""
 
     tau: Array
-    cut: Array
+    saturation: Array
     status: Status
 
     @property
     def saturated(self) -> Array:
         """Return which joints were cut, shape (n,)."""
-        return np.asarray(self.cut > 0.0)
+        return np.asarray(self.saturation > 0.0)
 
 
 class Contacts:
@@ -280,11 +280,11 @@ class Controller:
         gains = model.gains
         values["kp"][:], values["kd"][:] = gains.kp, gains.kd
         values["ki"][:], values["i_clamp"][:] = gains.ki, gains.i_clamp
-        values["coupled"][0] = model.coupled and self._settings.feedback != DRIVE
+        values["inertia_weighted"][0] = model.inertia_weighted and self._settings.feedback != DRIVE
         for row, name in enumerate(FrictionRows._fields):
             values["friction"][row] = getattr(friction, name)
         values["rotor"][:] = 0.0 if model.rotor_inertia is None else model.rotor_inertia
-        values["remembers"][0] = friction.remembers
+        values["has_memory"][0] = friction.has_memory
         slip, elastic = friction.elements
         values["slip"][:] = np.broadcast_to(slip, (ELEMENTS, n))
         values["elastic"][:] = np.broadcast_to(elastic, (ELEMENTS, n))
@@ -641,14 +641,22 @@ class Controller:
         state = self._views[run.turn]
         if not state["commands"][0]:
             return None
-        return Command(state["tau"].copy(), state["cut"].copy(), STATUSES[int(state["status"][0])])
+        return Command(
+            state["tau"].copy(), state["saturation"].copy(), STATUSES[int(state["status"][0])]
+        )
 
 
 def _terms(model: Model) -> tuple[object, ...]:
     """Return what of a model is a setting."""
     return (
         *(id(part) for part in (model.gains, model.friction, model.rotor_inertia)),
-        *(model.bandwidth, model.damping_ratio, model.friction_width, model.coupled, model.delay),
+        *(
+            model.bandwidth,
+            model.damping_ratio,
+            model.friction_width,
+            model.inertia_weighted,
+            model.delay,
+        ),
         *(model.velocity_terms, model.fastest),
     )
 

@@ -146,7 +146,7 @@ def friction_effort(
     width: Any,
     tau: Array | None = None,
     terms: _Terms = _ALL,
-    remembered: Any = None,
+    presliding: Any = None,
 ) -> Array:
     """Compute the effort that compensates friction; see `Friction.smooth`.
 
@@ -156,14 +156,14 @@ def friction_effort(
         width: As of `Friction.smooth`.
         tau: As of `Friction.smooth`.
         terms: Terms that may not be zero, as the others only take time.
-        remembered: As of `Friction.smooth`.
+        presliding: As of `Friction.smooth`.
     """
     dry = f.coulomb
     if terms.stiction:
         dry = dry + breakaway(f.stiction, f.stribeck, qd)
     if terms.load and tau is not None:
         dry = dry + f.load * abs(tau)
-    effort = f.viscous * qd + dry * _sign(f, qd, width, terms, remembered)
+    effort = f.viscous * qd + dry * _sign(f, qd, width, terms, presliding)
     return effort + f.offset if terms.offset else effort
 
 
@@ -173,16 +173,16 @@ def effort_beyond_friction(
     tau: Array,
     width: Any,
     terms: _Terms = _ALL,
-    remembered: Any = None,
+    presliding: Any = None,
 ) -> Array:
     """Compute efforts tau at velocity qd less friction; see `Friction.overcome`."""
-    left = tau - friction_effort(f, qd, width, terms=terms, remembered=remembered)
-    sign = _sign(f, qd, width, terms, remembered)
+    left = tau - friction_effort(f, qd, width, terms=terms, presliding=presliding)
+    sign = _sign(f, qd, width, terms, presliding)
     return np.asarray(left / (1.0 + f.load * sign * select(left, 0.0, -1.0, 1.0)))
 
 
 def _sign(
-    f: FrictionRows | Friction, qd: Array, width: Any, terms: _Terms, remembered: Any = None
+    f: FrictionRows | Friction, qd: Array, width: Any, terms: _Terms, presliding: Any = None
 ) -> Array:
     """Return the direction of friction, -1 to 1, with a smooth crossing."""
     if terms.width:
@@ -190,9 +190,9 @@ def _sign(
     sign = np.asarray(np.tanh(qd / width))
     if terms is _ALL:  # compiled code skips what is not selected
         sign = select(0.0, f.coulomb + abs(f.stiction) + f.load, sign, 0.0)
-    if remembered is None or not terms.memory:
+    if presliding is None or not terms.memory:
         return sign
-    return np.asarray(sign + f.memory * (remembered - sign))
+    return np.asarray(sign + f.memory * (presliding - sign))
 
 
 @cache
@@ -305,7 +305,7 @@ class Friction:
         return bool((self.coulomb + np.abs(self.stiction) + self.load).any())
 
     @property
-    def remembers(self) -> bool:
+    def has_memory(self) -> bool:
         """Return whether dry friction of any joint remembers the way."""
         return bool(self.memory.any())
 
@@ -319,7 +319,7 @@ class Friction:
         return slips, np.broadcast_to(self.elastic, slips.shape).copy()
 
     @property
-    def is_uneven(self) -> bool:
+    def has_load_or_offset(self) -> bool:
         """Return whether friction of any joint depends on load or direction."""
         return bool((self.load + np.abs(self.offset)).any())
 
@@ -347,7 +347,7 @@ class Friction:
         qd: Array,
         width: float | Array = DEFAULT_WIDTH,
         tau: Array | None = None,
-        remembered: Array | None = None,
+        presliding: Array | None = None,
     ) -> Array:
         """Return the effort that compensates friction at velocity qd, without a step at rest.
 
@@ -355,13 +355,13 @@ class Friction:
             qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s; desired ones have no noise.
             width: Speed scale of the crossing where the friction has none, rad/s or m/s.
             tau: Transmitted efforts, same shape as qd, if friction grows with them.
-            remembered: Direction that friction remembers, same shape, -1 to 1; by default that
+            presliding: Direction that friction remembers, same shape, -1 to 1; by default that
                 of qd.
 
         Returns:
             Efforts, same shape as qd, N m or N, in the direction of qd.
         """
-        return friction_effort(self, qd, width, tau, self._terms, remembered)
+        return friction_effort(self, qd, width, tau, self._terms, presliding)
 
     @cached_property
     def _terms(self) -> _Terms:
@@ -373,10 +373,10 @@ class Friction:
         qd: Array,
         tau: Array,
         width: float | Array = DEFAULT_WIDTH,
-        remembered: Array | None = None,
+        presliding: Array | None = None,
     ) -> Array:
         """Return efforts tau at velocity qd less friction, the inverse of adding `smooth`."""
-        return effort_beyond_friction(self, qd, tau, width, self._terms, remembered)
+        return effort_beyond_friction(self, qd, tau, width, self._terms, presliding)
 
     def stuck(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
         """Return how far dry friction may differ from `smooth`, since it may hold a joint at rest.

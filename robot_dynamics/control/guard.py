@@ -145,7 +145,7 @@ BELIEVED = {
     "q": Field(VECTOR, "positions of the last state, rad or m"),
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
     "stamp": Field(SCALAR, "time at which the last state was measured, s", NEVER),
-    "usual_delay": Field(SCALAR, "usual time from a stamp to its arrival, s", HUGE),
+    "typical_delay": Field(SCALAR, "usual time from a stamp to its arrival, s", HUGE),
     "received_delay": Field(SCALAR, "time from the stamp of the last state, s", -HUGE),
     "fitted_delay": Field(SCALAR, "setting `delay` to which it belongs, s"),
     "late_by": Field(SCALAR, "time by which the last state came later than usual, s"),
@@ -224,7 +224,7 @@ def believe(x: Any) -> dict[str, Any]:
         "received_stamp": chosen(received, x.state_stamp, x.received_stamp),
         "received_q": chosen(received, x.state_q, x.received_q),
         "received_qd": chosen(received, x.state_qd, x.received_qd),
-        "senses": both(observes, x.remembers),
+        "senses": both(observes, x.has_memory),
         "observes": observes,
     }
 
@@ -255,17 +255,17 @@ def _delay(x: Any, received: Any) -> dict[str, Any]:
     """
     passed = x.state_delay
     since = clip(x.state_came - x.received_at, 0.0, ANOTHER_CLOCK_S)
-    usual = minimum(x.usual_delay + DRIFT_OF_CLOCKS * since, maximum(passed, x.received_delay))
+    typical = minimum(x.typical_delay + DRIFT_OF_CLOCKS * since, maximum(passed, x.received_delay))
     another = both(
-        less(ANOTHER_CLOCK_S, abs(passed - x.usual_delay)),
+        less(ANOTHER_CLOCK_S, abs(passed - x.typical_delay)),
         less(abs(passed - x.received_delay), ANOTHER_CLOCK_S),
     )
-    usual = chosen(either(another, less(1e-9, abs(x.delay - x.fitted_delay))), passed, usual)
+    typical = chosen(either(another, less(1e-9, abs(x.delay - x.fitted_delay))), passed, typical)
     return {
         "received_delay": chosen(received, passed, x.received_delay),
-        "usual_delay": chosen(received, usual, x.usual_delay),
+        "typical_delay": chosen(received, typical, x.typical_delay),
         "fitted_delay": chosen(received, x.delay, x.fitted_delay),
-        "late_by": passed - usual,
+        "late_by": passed - typical,
     }
 
 
@@ -274,7 +274,7 @@ def _trust(x: Any, age: Any, late_by: Any) -> Any:
     grace = TRUSTED_SHARE * x.state_timeout
     u = clip((age - grace) / (x.state_timeout - grace), 0.0, 1.0)
     # Feedback by the mass matrix and critically damped, and joint by joint; drives have no delay
-    slow = either(both(x.coupled, equal(x.mode, FEEDFORWARD)), x.drive_feedback)
+    slow = either(both(x.inertia_weighted, equal(x.mode, FEEDFORWARD)), x.drive_feedback)
     crossing = maximum(chosen(slow, 0.0, x.fastest_mode), 2.0 * x.bandwidth)
     prompt = PROMPT / maximum(crossing, 1e-9)
     share = minimum(prompt / maximum(age + late_by, 1e-9), 1.0)

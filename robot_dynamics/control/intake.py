@@ -84,7 +84,7 @@ def slipped_on(
     return after, sum(after) / ELEMENTS
 
 
-def remember(x: Any) -> dict[str, Any]:
+def follow_presliding(x: Any) -> dict[str, Any]:
     """Move what friction remembers on along the desired motion.
 
     A step against the desired velocity is no motion: late references jump to and fro.

@@ -96,10 +96,10 @@ def pd_feedforward(
 def feedforward(model: Model, reference: Reference, measured: Measured) -> Array:
     """Return the efforts of the reference.
 
-    With `coupled` feedback, PD yields accelerations, which the mass matrix turns into efforts.
-    Gravity is that of the measured state, or a soft arm would fall.
+    With `inertia_weighted` feedback, PD yields accelerations, which the mass matrix turns into
+    efforts. Gravity is that of the measured state, or a soft arm would fall.
     """
-    if not model.coupled:
+    if not model.inertia_weighted:
         return reference.tau
     qdd = _correction(model, reference, measured)
     tau = model.inverse(measured.q, np.zeros(len(qdd)), qdd)
@@ -176,7 +176,7 @@ def integrated(integral: Array, step: Array, clamp: Array, last: Limited) -> Arr
         clamp: Largest effort, shape (n,), N m or N.
         last: The last command.
     """
-    step = select(0.0, last.cut * (step * last.tau), 0.0, step)
+    step = select(0.0, last.saturation * (step * last.tau), 0.0, step)
     return np.asarray(clip(integral + step, -clamp, clamp))
 
 
@@ -185,26 +185,26 @@ class ControlLaw:
     """A control law with its properties.
 
     Args:
-        asked: Efforts, shape (n,), of model, reference and measured state, without feedback joint
-            by joint.
+        equations: Efforts, shape (n,), of model, reference and measured state, without feedback
+            joint by joint.
         by_joint: Whether that feedback, PD by the gains of the model, is added.
         feedback: Whether it brings the arm to the reference; if not, a person may lead it. One that
             does is given an integral part, by the time step, and its tracking error is watched.
         in_task_space: Whether a task stands in place of the reference.
     """
 
-    asked: Callable[[Model, Reference, Measured], Array]
+    equations: Callable[[Model, Reference, Measured], Array]
     by_joint: bool = False
     feedback: bool = True
     in_task_space: bool = False
 
     def adds_pd(self, model: Model) -> bool:
-        """Return whether PD joint by joint is added; `coupled` feedback replaces it."""
-        return self.by_joint and not (model.coupled and self.asked is feedforward)
+        """Return whether PD joint by joint is added; `inertia_weighted` feedback replaces it."""
+        return self.by_joint and not (model.inertia_weighted and self.equations is feedforward)
 
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
         """Return the efforts of the law without an integral part, shape (n,)."""
-        tau = self.asked(model, reference, measured)
+        tau = self.equations(model, reference, measured)
         if not self.adds_pd(model):
             return tau
         reference = reference._replace(tau=tau)
@@ -247,7 +247,7 @@ def law_named(name: str) -> ControlLaw:
     return FLOATING if name == "floating" else ALL_MODES[name]
 
 
-FEEDFORWARD, GRAVITY_LAW, FLOATING_LAW, COUPLED = (
+FEEDFORWARD, GRAVITY_LAW, FLOATING_LAW, INERTIA_WEIGHTED = (
     LAWS.index(name) for name in ("feedforward", "gravity_compensation", "floating", COUPLED_LAW)
 )
 

@@ -25,7 +25,7 @@ class Limited(NamedTuple):
     """Efforts within limits, shape (n,), and which joints were cut, shape (n,), 0 or 1."""
 
     tau: Array
-    cut: Array
+    saturation: Array
 
 
 def effort_limits(robot: Robot) -> Array:
@@ -147,8 +147,8 @@ def default_tracking_errors(robot: Robot) -> Array:
     At most a quarter of the range of a joint.
     """
     limits = robot.limits
-    usual = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
-    return np.minimum(usual, (limits.upper - limits.lower) / 4.0)
+    default = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
+    return np.minimum(default, (limits.upper - limits.lower) / 4.0)
 
 
 NEAR = 0.2

@@ -58,8 +58,8 @@ class Model:
             square of the reduction), shape (n,), kg m^2 or kg; by default none.
         velocity_terms: Whether Coriolis and centrifugal efforts count; not where the hardware adds
             them itself.
-        coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
-            instead of `gains` joint by joint; a slow loop is stable with more of it.
+        inertia_weighted: Whether feedback of the mode feedforward uses the mass matrix and
+            `bandwidth` instead of `gains` joint by joint; a slow loop is stable with more of it.
         fastest: Largest natural frequency with which the loop is stable, rad/s; by default that of
             a loop at 1 kHz whose states are up to 5 ms old.
         delay: Time from a state to its effort that the feedback fits, s.
@@ -86,7 +86,7 @@ class Model:
     wrench: Array | None = None
     rotor_inertia: Array | None = None
     velocity_terms: bool = True
-    coupled: bool = False
+    inertia_weighted: bool = False
     fastest: float = FASTEST
     delay: float = 0.0
     base: Base = None
@@ -99,7 +99,7 @@ class Model:
         turning = continuous_joints(self.dynamics.robot)
         object.__setattr__(self, "continuous", turning if turning.any() else None)
         friction, memory = self.friction, self.memory
-        if friction is None or not friction.remembers:
+        if friction is None or not friction.has_memory:
             object.__setattr__(self, "memory", None)
         elif memory is None or not memory.fits(friction):
             object.__setattr__(self, "memory", FrictionMemory(friction))
@@ -119,7 +119,7 @@ class Model:
         self.gravity(q)
         self.forward(q, q, q)
         self.momentum(q, q)
-        if self.friction is not None and self.friction.remembers:
+        if self.friction is not None and self.friction.has_memory:
             memory = FrictionMemory(self.friction)
             memory.follow(q)
             memory.follow(q + 1e-6)
@@ -135,7 +135,7 @@ class Model:
         if self.memory is not None:
             self.memory.forget()
 
-    def _remembered(self, qd: Array) -> Array | None:
+    def _presliding(self, qd: Array) -> Array | None:
         """Return what is compensated of the direction that friction remembers; see `held`.
 
         None if qd, shape (n,), is not of one motion.
@@ -227,27 +227,27 @@ class Model:
         return np.linalg.solve(columns.T, tau - self.bias(q, qd))
 
     def friction_effort(
-        self, qd: Array, tau: Array | None = None, remembered: Array | None = None
+        self, qd: Array, tau: Array | None = None, presliding: Array | None = None
     ) -> Array | float:
         """Return the effort that compensates friction, shape of qd; zero without compensation.
 
         Args:
             qd: Velocities, shape (n,) or (N, n).
             tau: Efforts of the bodies, same shape, if friction grows with them.
-            remembered: Direction that friction remembers, same shape; by default of the way that
+            presliding: Direction that friction remembers, same shape; by default of the way that
                 the model follows.
         """
         if self.friction is None:
             return 0.0
-        if remembered is None:
-            remembered = self._remembered(qd)
-        return self.friction.smooth(qd, self.friction_width, tau, remembered)
+        if presliding is None:
+            presliding = self._presliding(qd)
+        return self.friction.smooth(qd, self.friction_width, tau, presliding)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
         """Return the part of efforts tau that accelerates the bodies, same shape."""
         if self.friction is None:
             return tau
-        return self.friction.overcome(qd, tau, self.friction_width, self._remembered(qd))
+        return self.friction.overcome(qd, tau, self.friction_width, self._presliding(qd))
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the efforts of a desired motion with friction, shape (n,) or (N, n)."""

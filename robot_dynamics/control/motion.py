@@ -162,9 +162,9 @@ def begin_transition(x: Any) -> dict[str, Any]:
     high = chosen(x.follows, UNBOUNDED, x.upper)
 
     hit = both(equal(x.cause, Cause.COLLISION), equal(x.status, Status.STOPPED))
-    usual = chosen(hit, minimum(x.stop, STOP_S), x.stop)
-    share = largest((abs(rate) + usual * abs(bend)) / (JOINING * speed))
-    stop = chosen(x.follows, clip(share, SHORTEST_SHARE, 1.0) * usual, usual)
+    default = chosen(hit, minimum(x.stop, STOP_S), x.stop)
+    share = largest((abs(rate) + default * abs(bend)) / (JOINING * speed))
+    stop = chosen(x.follows, clip(share, SHORTEST_SHARE, 1.0) * default, default)
     lasts, rest = stop_within(state, maximum(stop, SHORTEST_STOP_S), low, high)
     ends = evaluated(rest, lasts)[0]
     retreat = position_error(x.retreat_to, ends, x.continuous)

@@ -26,7 +26,7 @@ from robot_dynamics.control.end_effector import EndEffectorEquations
 from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field, Layout
 from robot_dynamics.control.friction import ELEMENTS, FrictionRows
 from robot_dynamics.control.guard import BELIEVED, believe
-from robot_dynamics.control.intake import LOAD, MEMORY, parts_of_load, remember, take_load
+from robot_dynamics.control.intake import LOAD, MEMORY, follow_presliding, parts_of_load, take_load
 from robot_dynamics.control.laws import LAWS, Measured, Reference
 from robot_dynamics.control.logic import NEVER, among, both, chosen, either, equal, less, negated
 from robot_dynamics.control.motion import (
@@ -109,7 +109,7 @@ ARRIVED: Mapping[str, Field] = {
 SETTINGS: Mapping[str, Field] = {
     "settings_edition": Field(SCALAR, "number of the settings; another one fades the efforts"),
     "mode": Field(SCALAR, "number of the control mode"),
-    "coupled": Field(SCALAR, "1 for feedback by the mass matrix in the mode feedforward"),
+    "inertia_weighted": Field(SCALAR, "1 for feedback by the mass matrix in the mode feedforward"),
     "kp": Field(VECTOR, "position gains, N m/rad or N/m"),
     "kd": Field(VECTOR, "velocity gains, N m s/rad or N s/m"),
     "ki": Field(VECTOR, "integral gains, N m/(rad s) or N/(m s)"),
@@ -145,7 +145,7 @@ SETTINGS: Mapping[str, Field] = {
     "drive_velocity": Field(SCALAR, "1 if they take velocities beside positions", 1.0),
     "friction": Field((len(FrictionRows._fields), "n"), "the rows of `FrictionRows`"),
     "rotor": Field(VECTOR, "inertia of the rotors at the joints, kg m^2 or kg"),
-    "remembers": Field(SCALAR, "1 if friction remembers its way"),
+    "has_memory": Field(SCALAR, "1 if friction remembers its way"),
     "slip": Field((ELEMENTS, "n"), "slip distances of its elements, rad or m", 1e-3),
     "elastic": Field((ELEMENTS, "n"), "elastic parts of its elements", 1.0),
     "bandwidth": Field(SCALAR, "natural frequency of feedback by the mass matrix, rad/s", 20.0),
@@ -160,7 +160,7 @@ SETTINGS: Mapping[str, Field] = {
 """Settings of the step."""
 
 LAW: Mapping[str, Field] = {
-    "asked": Field(VECTOR, "efforts of the law, without feedback joint by joint, N m or N"),
+    "law_effort": Field(VECTOR, "efforts of the law, without feedback joint by joint, N m or N"),
     "expected": Field(VECTOR, "efforts of the model for the desired motion, N m or N"),
     "task_velocity": Field(VECTOR, "joint velocities of the target in task space"),
     "task_error": Field((6,), "target minus measured pose in task axes, m and rad"),
@@ -276,7 +276,7 @@ class Step:
             Stage("target", TARGET, self._target, "leads", True),
             Stage("begin", TRANSITION, self._begin, "begins"),
             Stage("move", DESIRED, self._move),
-            Stage("remember", MEMORY, remember, "remembers"),
+            Stage("follow_presliding", MEMORY, follow_presliding, "has_memory"),
             Stage("law", LAW, self._law("feedforward"), "seen", True),
             Stage("command", {**COMMAND, **WATCHES}, self._command),
             Stage("look", OSCILLATION, look, "looks"),
@@ -380,11 +380,13 @@ class Step:
                 expected = chosen(both(x.follows, x.has_tau), x.reference_tau, expected)
             reference = Reference(x.compared[0], x.compared[1], expected)
             measured = Measured(x.measured_q, x.measured_qd)
-            asked = law.asked(arm, reference, measured)  # type: ignore[arg-type]
+            law_effort = law.equations(arm, reference, measured)  # type: ignore[arg-type]
             return {
-                "asked": asked,
+                "law_effort": law_effort,
                 "expected": expected,
-                **{name: getattr(x, name) for name in LAW if name not in ("asked", "expected")},
+                **{
+                    name: getattr(x, name) for name in LAW if name not in ("law_effort", "expected")
+                },
             }
 
         return function
@@ -397,7 +399,7 @@ class Step:
             assert self.end_effector is not None
             own = {"payload": load["payload"], "velocity_terms": 1.0 - x.adds_velocity_terms}
             end = replace(self.end_effector, **own)
-            fresh = negated(less(x.task_timeout, x.now - x.felt_came))
+            fresh = negated(less(x.task_timeout, x.now - x.measured_wrench_came))
             inputs = {
                 "q": x.q,
                 "qd": x.qd,
@@ -421,7 +423,7 @@ class Step:
                 "rotor": x.rotor,
                 "fastest": x.task_fast,
                 "returning": x.task_returning,
-                "felt": x.felt,
+                "measured_wrench": x.measured_wrench,
                 "correction": chosen(x.forgets, 0.0 * x.correction, x.correction),
                 "feedback": np.array([*x.task_feedback, fresh, minimum(x.dt, LONGEST_STEP_S)]),
                 "ends": ends_of(x.lower, x.upper),
@@ -432,7 +434,7 @@ class Step:
                 tau = tau + arm.gyroscopic(x.q, x.qd)
             tau = tau + arm.friction_effort(found["velocity"], tau)
             return {
-                "asked": arm.gravity(x.q) + tau,
+                "law_effort": arm.gravity(x.q) + tau,
                 "expected": arm.feedforward(x.q, x.qd, 0.0 * x.q),
                 "task_velocity": found["velocity"],
                 "task_error": found["error"],
@@ -455,7 +457,7 @@ class Step:
         return Arm(
             self.equations,
             load,
-            DriveRows(friction, x.remembers * x.direction, x.rotor),
+            DriveRows(friction, x.has_memory * x.direction, x.rotor),
             Tuning(x.bandwidth, x.damping_ratio, x.friction_width),
             Damping(x.kd),
             velocity_terms=1.0 - x.adds_velocity_terms,

@@ -11,12 +11,12 @@ from robot_dynamics.control.collision import ACTING, FLOATS, NO_REACTION
 from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field
 from robot_dynamics.control.guard import LATEST, Flaw
 from robot_dynamics.control.laws import (
-    COUPLED,
     FEEDBACK,
     FEEDFORWARD,
     FLOATING_LAW,
     GRAVITY_LAW,
     IN_TASK_SPACE,
+    INERTIA_WEIGHTED,
     position_error,
 )
 from robot_dynamics.control.limits import FAST
@@ -91,7 +91,9 @@ REFERENCE = {
     "reference_at": Field(SCALAR, "time at which the last reference came, s", NEVER),
     "referenced": Field(SCALAR, "1 if there is a reference"),
     "leapt_at": Field(SCALAR, "time at which the reference last leapt, s", NEVER),
-    "asked_at": Field(SCALAR, "last time at which a reference or target asked for motion", NEVER),
+    "requested_at": Field(
+        SCALAR, "last time at which a reference or target asked for motion", NEVER
+    ),
 }
 
 SUPERVISION = {
@@ -121,7 +123,7 @@ SUPERVISION = {
     "away": Field(SCALAR, "number of the `Flaw` for which the reference is not followed"),
     "away_joint": Field(SCALAR, "joint whose reference is the farthest"),
     "away_value": Field(SCALAR, "its distance from the arm, rad or m"),
-    "usual_error": Field(VECTOR, "position errors under whole feedback, rad or m"),
+    "lasting_error": Field(VECTOR, "position errors under whole feedback, rad or m"),
     "predicts": Field(SCALAR, "1 if its acceleration is that of the reference's efforts"),
     "start": Field((3, "n"), "state in which the transition begins"),
     "starts_measured": Field(SCALAR, "1 if that is the measured state"),
@@ -185,13 +187,13 @@ def take_reference(x: Any) -> dict[str, Any]:
     explained = EXPLAINED * maximum(x.reference_came - x.reference_at, x.dt) * speed
     way = abs(position_error(x.came_reference[0], x.reference[0], x.continuous))
     leaps = both(new, x.referenced, any_of(less(AT_ARM * x.nearest + explained, way)))
-    asked = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.asked_at)
-    asked = chosen(both(in_task, x.target_moves), x.now, asked)
+    requested_at = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.requested_at)
+    requested_at = chosen(both(in_task, x.target_moves), x.now, requested_at)
     return {
         **{name: chosen(usable, value, getattr(x, name)) for name, value in given.items()},
         "reference_at": chosen(either(new, in_task), x.reference_came, x.reference_at),
         "referenced": chosen(in_task, 0.0, either(x.referenced, new)),
-        "asked_at": chosen(new, x.reference_came, asked),
+        "requested_at": chosen(new, x.reference_came, requested_at),
         "new_reference": new,
         "jumps": jumps,
         "blends": blends,
@@ -220,7 +222,7 @@ def supervise(x: Facts) -> dict[str, Any]:
 
     blind = less(x.state_timeout, x.age + x.late_by / LATEST)
     blind = either(blind, both(x.missed, negated(among(before, UNSEEING))))
-    commanded = negated(less(x.reference_timeout, now - x.asked_at))
+    commanded = negated(less(x.reference_timeout, now - x.requested_at))
     lost = both(tracking, either(blind, negated(either(commanded, in_task))))
     paused = chosen(lost, negated(x.resume_by_itself), both(x.paused, negated(resumed)))
     first = both(x.seen, negated(x.begun))
@@ -260,8 +262,8 @@ def supervise(x: Facts) -> dict[str, Any]:
     none = 0.0 * x.q
     # What the arm lost while feedback had faded is made up for by a slow motion, not by feedback
     whole = both(x.fresh, negated(either(less(x.trust, 1.0), x.regained)))
-    usual = chosen(tracking, chosen(whole, error, x.usual_error), none)
-    grown = abs(error - usual) - JOINING * x.velocity / maximum(x.bandwidth, 1e-9)
+    lasting_error = chosen(tracking, chosen(whole, error, x.lasting_error), none)
+    grown = abs(error - lasting_error) - JOINING * x.velocity / maximum(x.bandwidth, 1e-9)
     lags = both(x.regained, follows_on, negated(entered), any_of(less(0.0, grown)))
     start = np.array([x.q, chosen(flees, none, x.qd), none])
     start = chosen(both(entered, goes_on), np.array([present[0], present[1], none]), start)
@@ -269,7 +271,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     drifted = np.array([x.q + (x.age + x.late_by) * x.qd, x.qd, none])
     start = chosen(predicts, chosen(went_on, present, drifted), start)
     start = chosen(blends, present, start)
-    start = chosen(lags, np.array([x.q + usual, x.qd, none]), start)
+    start = chosen(lags, np.array([x.q + lasting_error, x.qd, none]), start)
     # The motion to rest is one that the arm can make, also from a wrong state
     fastest = TOO_FAST * x.velocity
     sudden = fastest / SOONEST_S
@@ -281,7 +283,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     forgets = both(entered, either(stopped, unsure))
     return {
         **{name: reference[name] for name in REFERENCE},
-        "asked_at": chosen(both(forgets, in_task), NEVER, x.asked_at),
+        "requested_at": chosen(both(forgets, in_task), NEVER, x.requested_at),
         "begun": either(x.begun, x.seen),
         "status": status,
         "cause": cause,
@@ -302,7 +304,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "shakes": shakes,
         "jumps": jumps,
         "blends": blends,
-        "usual_error": usual,
+        "lasting_error": lasting_error,
         **_away(x, segment),
         "predicts": both(predicts, went_on, x.follows, x.has_tau),
         "start": start,
@@ -441,18 +443,18 @@ def _away(x: Any, segment: Segment) -> dict[str, Any]:
 
 def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
     """Return the number of the law, whether it has feedback, and whether it acts without it."""
-    held = chosen(x.coupled, float(COUPLED), float(FEEDFORWARD))
+    held = chosen(x.inertia_weighted, float(INERTIA_WEIGHTED), float(FEEDFORWARD))
     law = chosen(equal(x.mode, FEEDFORWARD), held, x.mode)
     # An arm that is led, or whose end effector is, is brought to rest by the feedback of its joints
     free = either(in_task, among(cause, (Cause.OVERSPEED, Cause.GRAVITY_TWICE)))
     law = chosen(both(free, equal(status, Status.STOPPED)), held, law)
-    unled = both(
+    floats_at_rest = both(
         equal(status, Status.HOLDING), x.referenced, negated(x.halted), x.floats_on_timeout
     )
-    law = chosen(both(unled, negated(in_task)), float(GRAVITY_LAW), law)
+    law = chosen(both(floats_at_rest, negated(in_task)), float(GRAVITY_LAW), law)
     # The feedback that oscillates would not end it; that of drives cannot be changed
     softens = both(equal(cause, Cause.OSCILLATION), negated(x.drive_feedback))
-    law = chosen(softens, float(COUPLED), law)
+    law = chosen(softens, float(INERTIA_WEIGHTED), law)
     floats = both(equal(cause, Cause.COLLISION), equal(x.reaction, FLOATS))
     law = chosen(floats, float(FLOATING_LAW), law)
     # A state that comes late still tells where the arm was

@@ -42,7 +42,7 @@ SHAPES: Mapping[str, tuple[int, ...]] = {
     "goal_position": (3,),
     "flow": (6,),  # twist of the goal
     "flow_rate": (6,),  # its derivative in time
-    "asked": (6,),  # twist in place of a goal
+    "requested": (6,),  # twist in place of a goal
     "follows": (1,),  # 1 for a goal, 0 for the twist
     "speed": (2,),  # largest, m/s and rad/s
     "largest_acceleration": (2,),
@@ -76,7 +76,7 @@ def target_equations(x: Mapping[str, Array]) -> dict[str, Array]:
         # The change of the velocity that `_closing` answers with the acceleration of the goal
         rate = follows * bounded(x["flow_rate"][rows], largest)
         ahead = rate * (size_of(rate) / jerk + 1.0 / quick)
-        wanted = bounded(along + ahead + (1.0 - follows) * x["asked"][rows], speed)
+        wanted = bounded(along + ahead + (1.0 - follows) * x["requested"][rows], speed)
         change = bounded(_closing(wanted - twist, jerk, quick), largest)
         parts.append(acceleration + bounded(change - acceleration, jerk * dt))
     acceleration = np.concatenate(parts)

@@ -78,8 +78,10 @@ TARGET_ARRIVED = {
     "push_came": Field(SCALAR, "time at which the last target wrench came, s", NEVER),
     "push_given": Field((6,), "this wrench, N and N m"),
     "push_lasts": Field(SCALAR, "time for which it lasts, s"),
-    "felt_came": Field(SCALAR, "time at which the last measured wrench came, s", NEVER),
-    "felt": Field((6,), "this wrench that the end effector exerts, in its axes, N and N m"),
+    "measured_wrench_came": Field(SCALAR, "time at which the last measured wrench came, s", NEVER),
+    "measured_wrench": Field(
+        (6,), "this wrench that the end effector exerts, in its axes, N and N m"
+    ),
 }
 """Inputs of modes in task space."""
 
@@ -120,7 +122,7 @@ TARGET = {
     "given_until": Field(SCALAR, "time at which it ends, s", NEVER),
     "goal_rotation": Field(TURN, "axes of the goal"),
     "goal_position": Field((3,), "origin of the goal, m"),
-    "asked_twist": Field((6,), "twist in place of a goal"),
+    "requested_twist": Field((6,), "twist in place of a goal"),
     "seeks": Field(SCALAR, "1 while the target moves to a goal"),
     "rests": Field(SCALAR, "1 while the target rests", 1.0),
     "reached": Field(SCALAR, "1 once the target has reached its goal"),
@@ -218,7 +220,7 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         "given_until": until,
         "goal_rotation": pose.goal_rotation,
         "goal_position": pose.goal_position,
-        "asked_twist": pose.asked,
+        "requested_twist": pose.requested,
         "seeks": pose.seeks,
         "rests": pose.rests,
         "reached": pose.reached,
@@ -335,7 +337,7 @@ class _Target:
         self.acceleration = chosen(begins, none, x.target_acceleration)
         self.goal_rotation = chosen(begins, rotation, x.goal_rotation)
         self.goal_position = chosen(begins, position, x.goal_position)
-        self.asked = chosen(begins, none, x.asked_twist)
+        self.requested = chosen(begins, none, x.requested_twist)
         self.seeks = chosen(begins, 0.0, x.seeks)
         self.rests = chosen(begins, 1.0, x.rests)
         self.reached = chosen(begins, 1.0, x.reached)
@@ -354,14 +356,14 @@ class _Target:
 
     def drive(self, now: Any, twist: Array) -> None:
         """Move with a twist."""
-        self.asked = chosen(now, twist, self.asked)
+        self.requested = chosen(now, twist, self.requested)
         self.stream.end(now)
         self.seeks = chosen(now, 0.0, self.seeks)
         self.rests = chosen(now, 0.0, self.rests)
 
     def rest(self, now: Any) -> None:
         """Come to rest on the way."""
-        self.asked = chosen(now, 0.0 * self.asked, self.asked)
+        self.requested = chosen(now, 0.0 * self.requested, self.requested)
         self.seeks = chosen(now, 0.0, self.seeks)
 
     def step(self, x: Any) -> None:
@@ -376,7 +378,7 @@ class _Target:
         speeds = np.array([size_of(self.twist[:3]), size_of(self.twist[3:])])
         slower = both(less(x.attainable, 1.0), 1.0) * less(RESTING * x.task_speed, speeds)
         speed = chosen(slower, x.attainable * speeds, x.task_speed)
-        goes = either(self.seeks, any_of(less(0.0, abs(self.asked))))
+        goes = either(self.seeks, any_of(less(0.0, abs(self.requested))))
         begun = less(0.0, self.braking)
         stop = chosen(begun, self.braking, maximum(speeds / LONGEST_STOP_S, x.task_acceleration))
         braking = chosen(goes, 0.0 * stop, stop)
@@ -390,7 +392,7 @@ class _Target:
                 "goal_position": goal_p,
                 "flow": stream.flow,
                 "flow_rate": stream.flow_rate,
-                "asked": self.asked,
+                "requested": self.requested,
                 "follows": np.array([self.seeks]),
                 "speed": speed,
                 "largest_acceleration": chosen(goes, x.task_acceleration, stop),

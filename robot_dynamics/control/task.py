@@ -263,14 +263,17 @@ class Task:
         last = float(self.arrived[name][0])
         self.arrived[name][0] = now if now > last else np.nextafter(last, np.inf)
 
-    def feel(self, wrench: Array, now: float) -> None:
+    def set_measured_wrench(self, wrench: Array, now: float) -> None:
         """Take the measured wrench of the end effector, shape (6,), about it in its own axes."""
-        self.arrived["felt"][:], self.arrived["felt_came"][0] = wrench, now
+        self.arrived["measured_wrench"][:], self.arrived["measured_wrench_came"][0] = wrench, now
 
-    def feels(self, now: float) -> bool:
+    def has_measured_wrench(self, now: float) -> bool:
         """Return whether a measured wrench is new enough for force feedback."""
         given = self.settings.feedback
-        return given is not None and now - float(self.arrived["felt_came"][0]) <= given.timeout
+        return (
+            given is not None
+            and now - float(self.arrived["measured_wrench_came"][0]) <= given.timeout
+        )
 
     def forget(self) -> None:
         """Forget target and wrench: in the next cycle the end effector is held where it is."""

@@ -48,8 +48,8 @@ class TaskConfiguration:
     ) -> None:
         self._by_rate, self._models, self._end_effector = by_rate, models, end_effector
         self._layout = Layout(TARGET_SETTINGS, dynamics.robot.dof)
-        usual = TaskSettings(np.ones(6), np.ones(6))
-        self._controlled, self._masses = usual.controlled, np.zeros(6)
+        default = TaskSettings(np.ones(6), np.ones(6))
+        self._controlled, self._masses = default.controlled, np.zeros(6)
         self._numbers: dict[float, dict[str, Array]] = {}
         if end_effector is not None:
             mobility = EndEffectorMobility(dynamics, end_effector)
@@ -58,7 +58,7 @@ class TaskConfiguration:
             self._controlled = tuple(MOTION if within[k] else FREE for k in range(6))
             for rate, model in models.items():
                 self._numbers[rate] = Task(model, end_effector).numbers(model)
-        self._usual = usual
+        self._default = default
 
     def defaults(self) -> dict[str, Any]:
         """Return the default parameters that depend on the robot."""
@@ -83,8 +83,8 @@ class TaskConfiguration:
         bandwidth = self._by_rate(rate, {r: m.bandwidth for r, m in self._models.items()})
         fastest = self._by_rate(rate, {r: m.fastest for r, m in self._models.items()})
         pressing = 2.0 * number("damping_ratio") * bandwidth
-        usual = TaskNumbers(*found["task_numbers"])
-        numbers = usual._replace(
+        default = TaskNumbers(*found["task_numbers"])
+        numbers = default._replace(
             damping_ratio=number("damping_ratio"),
             posture=minimum(number("posture_frequency"), fastest),
             settling=minimum(number("settling"), fastest),

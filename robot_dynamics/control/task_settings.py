@@ -278,11 +278,11 @@ class EndEffectorMobility:
         poses = np.vstack([middle_pose(dynamics.robot)[None], sample_poses(dynamics.robot)])
         M, J = dynamics.mass_matrix(poses), dynamics.jacobian(poses, end_effector)
         self.mobilities = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
-        usual = np.median(self.mobilities.diagonal(axis1=1, axis2=2), axis=0)
-        linear, angular = usual[:3].max(), usual[3:].max()
+        typical = np.median(self.mobilities.diagonal(axis1=1, axis2=2), axis=0)
+        linear, angular = typical[:3].max(), typical[3:].max()
         self.length = float(np.sqrt(linear / angular)) if linear and angular else 1.0
         self.within = self._independent()
-        masses = np.where(self.within, 1.0 / np.maximum(usual, 1e-300), 0.0)
+        masses = np.where(self.within, 1.0 / np.maximum(typical, 1e-300), 0.0)
         self.masses = np.repeat(
             [np.median(part[part > 0.0]) if part.any() else 0.0 for part in np.split(masses, 2)], 3
         )
@@ -293,8 +293,8 @@ class EndEffectorMobility:
         self.jacobians, self.limits = J, effort_limits(dynamics.robot)
         with np.errstate(divide="ignore", invalid="ignore"):
             able = np.nanmin(self.limits / np.abs(J), axis=2)
-        usual = np.median(able, axis=0)
-        self.strength = np.repeat([np.median(part) for part in np.split(usual, 2)], 3)
+        typical = np.median(able, axis=0)
+        self.strength = np.repeat([np.median(part) for part in np.split(typical, 2)], 3)
 
     def _usual_sum(self) -> float:
         """Return the median of the sum of the apparent masses of the end effector, kg."""

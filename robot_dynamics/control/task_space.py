@@ -188,7 +188,7 @@ RETURN_SHAPES: Mapping[str, tuple[int, ...]] = {"returning": (len(ReturnNumbers.
 """Further inputs of a law that bounds the speed of an end effector that springs back."""
 
 FEEDBACK_SHAPES: Mapping[str, tuple[int, ...]] = {
-    "felt": (
+    "measured_wrench": (
         6,
     ),  # wrench that the end effector exerts as a sensor measures it, in axes of the end effector
     "correction": (2, 6),  # filtered error of the wrench, and its integral, in axes S
@@ -407,14 +407,14 @@ def task_equations(
     bounded = selection * clip(error, -x["largest"], x["largest"])
     lever = controlled((selection * x["root"].T).T)
     pulled = x["root"].T @ bounded
-    felt = mobility if mode == IMPEDANCE else x["mobility"]
-    end_effector = StableSpring.of(felt, lever, numbers.stable)
+    inertial_mobility = mobility if mode == IMPEDANCE else x["mobility"]
+    end_effector = StableSpring.of(inertial_mobility, lever, numbers.stable)
     spring = end_effector.pull(pulled)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     # A constant error e brings the end effector to the velocity D^-1 K e, which is A D e / (2 z)^2
     # for the damping D of `damping_effort`. One that is given counts as if it were critical
     ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
-    returns = felt @ end_effector.damping(0.25, bounded) / ratio
+    returns = inertial_mobility @ end_effector.damping(0.25, bounded) / ratio
     if "returning" in x:
         most = ReturnNumbers(*x["returning"])
         pull, rise = _bounded_return(returns, numbers, most)
@@ -429,7 +429,7 @@ def task_equations(
     force = spring + damper + x["damping"] @ (v_d - v)
     results = {}
     if "feedback" in x:
-        pressed = controlled(in_task((R @ x["felt"].reshape(2, 3).T).T.ravel()))
+        pressed = controlled(in_task((R @ x["measured_wrench"].reshape(2, 3).T).T.ravel()))
         resisted = wrench - pressed - x["damping"] @ v
         correction, results["next_correction"] = _correct_force(
             (1.0 - selection) * resisted, x["correction"], ForceNumbers(*x["feedback"])
@@ -456,9 +456,9 @@ def task_equations(
         soft = soft + x["damping"] @ (v_d - v)
         left = _room(qd_d, moved @ (inertia @ returns), x)
         force = force - (1.0 - left) * spring
-        asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
+        commanded = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
         replaced = regular * left
-        pulls = replaced * (inertia @ asked) + (1.0 - replaced) * controlled(soft + wrench)
+        pulls = replaced * (inertia @ commanded) + (1.0 - replaced) * controlled(soft + wrench)
         # Feedback in the directions of motion exerts no force in the others: an error there may
         # be one that friction holds
         exerted = inertia @ known + selection * pulls

@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.laws import ALL_MODES, COUPLED, FEEDFORWARD, LAWS, Measured
+from robot_dynamics.control.laws import ALL_MODES, FEEDFORWARD, INERTIA_WEIGHTED, LAWS, Measured
 from robot_dynamics.control.laws import position_error as difference
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.settings import Settings
@@ -74,7 +74,11 @@ class Tracking:
         if not x["begun"][0]:
             arrived["has_begin_tau"][0] = 1.0
             arrived["begin_tau"][:] = model.gravity(desired.q)
-        law = COUPLED if self._number == FEEDFORWARD and model.coupled else self._number
+        law = (
+            INERTIA_WEIGHTED
+            if self._number == FEEDFORWARD and model.inertia_weighted
+            else self._number
+        )
         numbers: dict[str, Any] = {
             **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
             "status": Status.TRACKING,
@@ -100,7 +104,7 @@ class Tracking:
         for name, value in numbers.items():
             x[name][:] = value
         arrived["now"][0] += dt
-        controller.evaluate(("remember", "law", "command"))
+        controller.evaluate(("follow_presliding", "law", "command"))
         return controller.commanded
 
 

@@ -43,12 +43,12 @@ class Fade:
     def __init__(self, n: int, duration: float) -> None:
         self.duration = duration
         self.active = False
-        self._none = self._gap = np.zeros(n)
+        self._none = self._offset = np.zeros(n)
         self._began = 0.0
 
-    def begin(self, gap: Array, now: float) -> None:
-        """Start to fade out `gap`, shape (n,): old effort minus new effort at time `now`."""
-        self._gap, self._began, self.active = gap, now, True
+    def begin(self, offset: Array, now: float) -> None:
+        """Start to fade out `offset`, shape (n,): old effort minus new effort at time `now`."""
+        self._offset, self._began, self.active = offset, now, True
 
     def value(self, now: float) -> Array:
         """Return the remaining gap, shape (n,)."""
@@ -56,7 +56,7 @@ class Fade:
             return self._none
         share = fade_share(now - self._began, self.duration)
         self.active = share > 0.0
-        return share * self._gap if self.active else self._none
+        return share * self._offset if self.active else self._none
 
 
 class Ramp:

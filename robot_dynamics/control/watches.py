@@ -95,7 +95,7 @@ def watch_saturation(x: Any) -> dict[str, Any]:
         x.seen, x.fresh, negated(equal(x.status, Status.BLIND)), either(x.has_feedback, in_task)
     )
     wanted = chosen(in_task, x.task_velocity, x.desired[1])
-    speed = judged * x.cut * abs(x.qd - wanted)
+    speed = judged * x.saturation * abs(x.qd - wanted)
     moved = summed_deviation(x.moved, speed, minimum(x.dt, x.state_timeout))
     i, excess, value, limit = first_largest(moved - x.nearest, speed, x.effort)
     found = both(judged, less(0.0, excess), less(0.0, value))

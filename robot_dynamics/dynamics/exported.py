@@ -45,7 +45,7 @@ _OF_FREE = {
     },
 }
 
-_BESIDE = {
+_KEYWORD_INPUTS = {
     "base": "motion of the base, in axes of the root link '{root}': gravitational acceleration "
     "x, y, z, m/s^2; linear and angular velocity, m/s and rad/s; their derivatives in time",
     "base_wrench": "force (N) and moment (N m) that the base exerts on the robot at the origin of "
@@ -165,7 +165,7 @@ class Export:
             "g": f"({', '.join(map(repr, self._gravity))})",
         }
         shapes = {**program.inputs, **{n: out.shape for n, out in program.outputs.items()}}
-        meanings = {**_motion(robot), **_BESIDE, **_RESULTS}
+        meanings = {**_motion(robot), **_KEYWORD_INPUTS, **_RESULTS}
         arrays = {
             f"{name}{list(shape) if shape else ''}": (
                 "output: " if name in program.outputs else "input: "

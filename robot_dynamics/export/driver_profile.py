@@ -96,8 +96,10 @@ class Driver:
     @property
     def questions(self) -> list[str]:
         """Return what its user has to find out, a line each."""
-        asked = [(name, fact) for name, fact in self.facts if fact.question]
-        named = [(x.value if name == "setup" else name.replace("_", " "), x) for name, x in asked]
+        questions = [(name, fact) for name, fact in self.facts if fact.question]
+        named = [
+            (x.value if name == "setup" else name.replace("_", " "), x) for name, x in questions
+        ]
         return [f"to find out: {what}: {fact.question}" for what, fact in named]
 
     def source(self, fact: Fact[object]) -> str:

@@ -59,7 +59,7 @@ MEANINGS: Mapping[str, str] = {
     "goal_position": "of the goal, m",
     "flow": "twist of the goal",
     "flow_rate": "its derivative in time",
-    "asked": "twist in place of a goal",
+    "requested": "twist in place of a goal",
     "follows": "1 for a goal, 0 for the twist",
     "speed": "largest, m/s and rad/s",
     "largest_acceleration": "of the target, m/s^2 and rad/s^2",

@@ -133,7 +133,7 @@ class FrictionColumns:
         self.range = np.ptp(motion.q @ drive.T, axis=0)
         self._column = lru_cache(maxsize=None)(self._filtered)
         self._tracks: dict[tuple[int, float], dict[tuple[float, float], Array]] = {}
-        self._remembered: dict[tuple[int, int, tuple[tuple[float, float], ...]], Array] = {}
+        self._cache: dict[tuple[int, int, tuple[tuple[float, float], ...]], Array] = {}
 
     def slips(self, j: int) -> list[float]:
         """Return slip distances to try, each half of the last, rad or m."""
@@ -199,10 +199,10 @@ class FrictionColumns:
 
     def _states(self, path: Path, j: int, elements: tuple[tuple[float, float], ...]) -> Array:
         key = (id(path), j, elements)
-        if key not in self._remembered:
+        if key not in self._cache:
             slip, elastic = np.array(elements).T
-            self._remembered[key] = slipped_along((path.q @ self.drive[j])[:, None], slip, elastic)
-        return self._remembered[key]
+            self._cache[key] = slipped_along((path.q @ self.drive[j])[:, None], slip, elastic)
+        return self._cache[key]
 
     def _filtered(self, j: int, width: float, stribeck: float) -> Array:
         def column(path: Path) -> Array:

@@ -69,17 +69,18 @@ class LinkInertias:
         carriers = {link.name: tree.frame(link.name) for link in robot.links}
         moved = [link for link in robot.links if carriers[link.name].link != root]
         # Efforts depend on an inertia without mass too, as in some URDFs
-        felt = {
+        with_inertia = {
             link.name
             for link in moved
             if link.inertia.mass > 0.0 or link.inertia.second_moment.any()
         }
         driven = {joint.child for joint in robot.moving_joints}
-        heavy = {carriers[name].link for name in felt}
+        heavy = {carriers[name].link for name in with_inertia}
         links = tuple(
             link.name
             for link in moved
-            if link.name in felt or (carriers[link.name].link not in heavy and link.name in driven)
+            if link.name in with_inertia
+            or (carriers[link.name].link not in heavy and link.name in driven)
         )
         gather = _gather(tree, base)
         K = np.hstack([gather @ _moved(tree, carriers[name]) for name in links])

@@ -175,16 +175,16 @@ def identify_gravity(
     progress("consistent inertias", 0.5)
     pi, offset = consistent(Quadratic.of(*normal(problem, fit.sample_weight)), links, [])
     left = held_out(problem, fit, [np.array([k]) for k in range(len(q))])
-    felt = [i for i in range(len(names)) if np.abs(problem.X[:, :, i]).max() > 1e-9]
+    observable = [i for i in range(len(names)) if np.abs(problem.X[:, :, i]).max() > 1e-9]
     hidden = _never(dynamics, robot, n)[: len(names)]
     base = links.K @ pi
     parameters = tuple(
         IdentifiedParameter(
             names[i], float(fit.z[i]), float(fit.deviation[i]), links.base[i].value, float(base[i])
         )
-        for i in felt
+        for i in observable
     )
-    lost = [i for i in felt if not np.isfinite(fit.deviation[i])]
+    lost = [i for i in observable if not np.isfinite(fit.deviation[i])]
     return GravityFit(
         links.with_parameters(pi), offset, len(q), left, tau, parameters,
         tuple(names[i] for i in lost if hidden[i]),

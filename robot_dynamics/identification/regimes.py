@@ -27,7 +27,7 @@ REGIMES: Final = ("moving", "reversing", "at rest")
 STANDING = 0.03
 """Part of its highest speed below which a joint is slow."""
 
-FELT = 0.5
+SMOOTHED_PERIODS = 0.5
 """Periods of the filter's cutoff within which it brings an effort to other samples. A joint that is
 slower for a shorter time turns back: friction changes its sign, as models have it."""
 
@@ -51,10 +51,10 @@ def regimes(motion: Signals, drive: Array | None = None, *, least: Array | None 
     speed = np.abs(qd)
     slow = speed <= STANDING * speed.max(axis=0, initial=0.0)
     step = float(np.median(np.diff(motion.time))) if len(motion.time) > 1 else np.inf
-    felt = max(1, round(FELT / (motion.cutoff * step)))
-    near = np.ones((2 * felt + 1, 1))  # in time alone: one joint says nothing of the next
+    smoothed = max(1, round(SMOOTHED_PERIODS / (motion.cutoff * step)))
+    near = np.ones((2 * smoothed + 1, 1))  # in time alone: one joint says nothing of the next
     ndimage = imported("scipy.ndimage")
-    rests = ndimage.binary_dilation(ndimage.binary_opening(slow, np.ones((felt, 1))), near)
+    rests = ndimage.binary_dilation(ndimage.binary_opening(slow, np.ones((smoothed, 1))), near)
     turns = slow.copy()
     turns[1:] |= (qd[1:] * qd[:-1] < 0.0) & (np.diff(motion.part) == 0)[:, None]
     found = np.where(ndimage.binary_dilation(turns, near), REVERSING, MOVING)

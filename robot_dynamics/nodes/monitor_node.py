@@ -111,7 +111,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
             JointState, "joint_states", self._on_states, STATES_QOS
         )
         self._scales = self.create_publisher(JointState, SCALE_TOPIC, TRAJECTORY_QOS)
-        self.every(SCALE_PERIOD_S, self._publish_scale)
+        self.call_every(SCALE_PERIOD_S, self._publish_scale)
         self.offer("~/estimate_payload", self._publish_load)
         self.begin_anew_on_reset()
 

@@ -240,7 +240,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._next_attempt = self._remind_at = 0.0  # steady times, s
         self._acknowledgements: Subscription | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
-        self.every(FOLLOWER_CHECK_PERIOD_S, self._update)
+        self.call_every(FOLLOWER_CHECK_PERIOD_S, self._update)
         self.offer("~/send", self._send_again)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "

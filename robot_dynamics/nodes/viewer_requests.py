@@ -119,9 +119,9 @@ class ViewerRequests:
         answer = self._parameters.call_async(GetParameters.Request(names=["mass_factor"]))
         answer.add_done_callback(partial(self._learn_mass_factor, self._changes))
 
-    def _learn_mass_factor(self, asked_after: int, future: Future) -> None:
+    def _learn_mass_factor(self, changes_before: int, future: Future) -> None:
         values = future.result().values
-        if asked_after == self._changes and values:
+        if changes_before == self._changes and values:
             self.mass_factor = values[0].double_value or None
 
     def _answered(self, service: str, future: Future) -> None:

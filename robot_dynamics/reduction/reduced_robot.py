@@ -56,7 +56,7 @@ def reduce(
         accelerations: Whether the equations will be solved for accelerations, which are more
             sensitive to snapped constants than torques.
     """
-    plan, usual, change = plan_of(merge_fixed(robot), accelerations)
+    plan, default, change = plan_of(merge_fixed(robot), accelerations)
     if search:
         found = found_by_search(plan, progress)
         change_of_search = change_of(plan.tree, found, accelerations)
@@ -64,15 +64,15 @@ def reduce(
             return replace(found, torque_residual=change_of_search)
         log.debug("robot '%s': the search result loses digits and is rejected", robot.name)
     if plan.runs:
-        usual = plan.reduced(usual_choices(plan))
-        change = change_of(plan.tree, usual, accelerations)
-    return replace(usual, length_unit=units(usual)[0], torque_residual=change)
+        default = plan.reduced(default_choices(plan))
+        change = change_of(plan.tree, default, accelerations)
+    return replace(default, length_unit=units(default)[0], torque_residual=change)
 
 
 # -- the rule for runs of parallel joints ----------------------------------------------------
 
 
-def usual_choices(plan: Plan) -> list[LinkChoice]:
+def default_choices(plan: Plan) -> list[LinkChoice]:
     """Choose usual frames, and unrotated axes on runs of parallel joints where they save work.
 
     Unrotated axes at a single link of a run, or without the matching shared mass, save nothing.
@@ -110,7 +110,7 @@ def found_by_search(
 ) -> ReducedRobot:
     """Improve one choice at one link at a time, tips to base, until no change saves operations.
 
-    The search starts once from usual frames with rotated axes, and once from `usual_choices`.
+    The search starts once from usual frames with rotated axes, and once from `default_choices`.
 
     Args:
         plan: The robot.
@@ -120,7 +120,7 @@ def found_by_search(
     n = len(plan.tree.joints)
     starts = [[LinkChoice()] * n]
     if "unrotated" in kinds and "shared" in kinds and plan.runs:
-        starts.append(usual_choices(plan))
+        starts.append(default_choices(plan))
     branches = [plan.branch(k) for k in range(n)]
     total = len(starts) * SWEEPS * n
     ends = list(starts)
@@ -327,10 +327,10 @@ def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, ReducedRobo
     """
     frames = FrameCandidates(tree)
     sizes = outward_bodies(tree)
-    usual = [LinkChoice()] * len(tree.joints)
+    default = [LinkChoice()] * len(tree.joints)
     for tolerance in TOLERANCES:
         plan = Plan(tree, frames.offsets, frames.directions, sizes, tolerance, frames.runs)
-        reduced = plan.reduced(usual)
+        reduced = plan.reduced(default)
         change = change_of(tree, reduced, accelerations)
         if change <= HARMLESS:
             break

@@ -115,7 +115,7 @@ class FrameCandidates:
     # -- the usual frames: modified Denavit-Hartenberg ---------------------------------------
 
     @cached_property
-    def usual(self) -> list[tuple[float, Array]]:
+    def default(self) -> list[tuple[float, Array]]:
         """Offset of the origin along the joint axis, m, and x direction, shape (3,), per joint.
 
         x lies on the common normal to the next joint, the child joint with the most outward links.
@@ -124,27 +124,27 @@ class FrameCandidates:
         same equations. At a tip, x points to the mass centre and the origin is the foot of the
         normal to the previous joint.
         """
-        usual: dict[int, tuple[float, Array]] = {}
+        default: dict[int, tuple[float, Array]] = {}
         for k in reversed(range(len(self.robot.joints))):
             z = self.robot.joints[k].axis
             if self.robot.joints[k].part_of:  # all of its parts have one origin
-                usual[k] = 0.0, perpendicular(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+                default[k] = 0.0, perpendicular(np.eye(3)[int(np.argmin(np.abs(z)))], z)
                 continue
             after = self._next(k)
             if after is None:
-                usual[k] = self._at_tip(k)
+                default[k] = self._at_tip(k)
                 continue
             line, following = after
             normal = common_normal(z, line)
             offset, x = normal.foot, normal.direction
             if offset is None:
-                along = usual[following][0] if following is not None else 0.0
+                along = default[following][0] if following is not None else 0.0
                 offset = float(z @ (line.point + along * line.direction))
             elif following in (limbs := self._limbs(k)):
                 feet = [common_normal(z, self._axis(child)).foot for child in limbs]
                 offset = float(np.mean([foot for foot in feet if foot is not None]))
-            usual[k] = (offset, self._directions(k)[0] if x is None else x)
-        return [usual[k] for k in range(len(self.robot.joints))]
+            default[k] = (offset, self._directions(k)[0] if x is None else x)
+        return [default[k] for k in range(len(self.robot.joints))]
 
     def _next(self, k: int) -> tuple[Line, int | None] | None:
         """Return the line that determines the x axis of the link of joint k, and its joint."""
@@ -206,7 +206,7 @@ class FrameCandidates:
         body and its principal axes.
         """
         return [
-            _distinct_directions([self.usual[k][1], *self._directions(k)])
+            _distinct_directions([self.default[k][1], *self._directions(k)])
             for k in range(len(self.robot.joints))
         ]
 
@@ -241,7 +241,7 @@ class FrameCandidates:
         regrouped body vanishes.
         """
         joints, parents = self.robot.joints, self.robot.parents
-        offsets = [[offset] for offset, _ in self.usual]
+        offsets = [[offset] for offset, _ in self.default]
         for k, joint in enumerate(joints):
             feet = [common_normal(joint.axis, line).foot for line in self._neighbours(k)]
             offsets[k] += [foot for foot in feet if foot is not None] + [0.0]
@@ -429,13 +429,13 @@ def joint_frames(robot: Robot, places: Sequence[Placement] | None = None) -> Rob
     Args:
         robot: Tree without fixed joints.
         places: One per joint, unused for prismatic joints except on the base; by default modified
-            Denavit-Hartenberg frames (`FrameCandidates.usual`).
+            Denavit-Hartenberg frames (`FrameCandidates.default`).
 
     Returns:
         The same robot in new frames (see `reframe`).
     """
     if places is None:
-        places = [Placement(offset, x) for offset, x in FrameCandidates(robot).usual]
+        places = [Placement(offset, x) for offset, x in FrameCandidates(robot).default]
     poses = [Pose.identity()]
     for joint, place, parent in zip(robot.joints, places, robot.parents, strict=True):
         if joint.type.rotates or parent == 0:

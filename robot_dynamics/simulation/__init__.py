@@ -6,7 +6,7 @@ from robot_dynamics.foundation.lazy import late
 
 if TYPE_CHECKING:
     from robot_dynamics.simulation.closed_loop import (
-        ControlLaw,
+        ControlFunction,
         ElasticController,
         LawController,
         Log,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTEGRATORS",
-    "ControlLaw",
+    "ControlFunction",
     "ElasticController",
     "Imperfections",
     "LawController",
@@ -40,7 +40,7 @@ __all__ = [
 
 _HOMES = {
     "closed_loop": (
-        "ControlLaw",
+        "ControlFunction",
         "ElasticController",
         "LawController",
         "Log",

@@ -22,7 +22,7 @@ from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import Sensor
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 
-ControlLaw = Callable[[float, State, Measured], Array]
+ControlFunction = Callable[[float, State, Measured], Array]
 """Efforts, shape (n,), of time (s), desired state and measured state."""
 
 
@@ -76,7 +76,7 @@ class Log:
 
 def simulate(
     plant: Plant,
-    controller: ControlLaw,
+    controller: ControlFunction,
     trajectory: Trajectory,
     *,
     rate: float = 1000.0,

@@ -24,7 +24,7 @@ from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import LoopStage, fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
-REPORTED = ("q", "qd", "tau", "cut")
+REPORTED = ("q", "qd", "tau", "saturation")
 """Results of a step, each with an entry per joint."""
 
 MOST_JOINTS = 10
@@ -62,16 +62,19 @@ class CompiledPlant(Plant):
         inertias, friction, n = self._inertias, self.friction, self.robot.dof
         size, elastic = self.masses.size, self.masses.joints
         stribeck = bool(friction.stiction.any())
-        uneven, remembers = friction.is_uneven, friction.remembers
-        stages = PlantStages(inertias, stribeck=stribeck, uneven=uneven, remembers=remembers)
+        load_or_offset, has_memory = friction.has_load_or_offset, friction.has_memory
+        stages = PlantStages(
+            inertias, stribeck=stribeck, load_or_offset=load_or_offset, has_memory=has_memory
+        )
         generic = inertias.robot_with(np.ones(len(inertias)), np.ones(3))
-        key = f"plant {robot_digest(generic)} {inertias.names} {integrator} {stribeck} {uneven}"
-        key += " memory" if remembers else ""
+        key = f"plant {robot_digest(generic)} {inertias.names} {integrator} {stribeck}"
+        key += f" {load_or_offset}"
+        key += " memory" if has_memory else ""
         key += f" {elastic}" if elastic else ""
         # The reported arrays come first, side by side, so that one copy takes them all
-        sizes = {"q": size, "qd": size, "tau": n, "cut": n}
+        sizes = {"q": size, "qd": size, "tau": n, "saturation": n}
         sizes |= stages.sizes | {"wanted": n, "limit": n}
-        seen = ("next_q", "next_qd", "tau", "cut")
+        seen = ("next_q", "next_qd", "tau", "saturation")
 
         def steps() -> tuple[Step, ...]:
             return fused((_LIMIT, *stages.steps(integrator)), sizes, seen)
@@ -83,7 +86,7 @@ class CompiledPlant(Plant):
         parameters["rotor"] = self.rotor_inertia
         for name in parameters.keys() & sizes.keys():
             loop.set(memory, name, parameters[name])
-        arrays = ("q", "qd", "p", "alive", "next_q", "next_qd", *(("z",) if remembers else ()))
+        arrays = ("q", "qd", "p", "alive", "next_q", "next_qd", *(("z",) if has_memory else ()))
         arrays += ("push",) if elastic else ()
         self._arrays = {name: loop.array(memory, name)[0] for name in arrays}
         self._wanted, self._alive = loop.array(memory, "wanted")[0], self._arrays["alive"]
@@ -95,7 +98,7 @@ class CompiledPlant(Plant):
         """Copy the state of the robot to all members of the block."""
         self._arrays["q"][:], self._arrays["qd"][:] = self._x[:, None], self._v[:, None]
         self._arrays["p"][:], self._arrays["alive"][:] = 0.0, 1.0
-        if self.friction.remembers:
+        if self.friction.has_memory:
             self._arrays["z"][:] = 0.0
 
     def reset(
@@ -117,9 +120,9 @@ class CompiledPlant(Plant):
             tau = self._pushed_by(tau, push)
             if self._is_elastic.any():
                 self._arrays["push"][:] = self._push[:, None]
-        usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self.q.shape
+        is_plain = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self.q.shape
         # One product instead of a test per number: any NaN or infinity spoils it
-        if not (usual and math.isfinite(tau.dot(tau))):
+        if not (is_plain and math.isfinite(tau.dot(tau))):
             tau = vector("tau", tau, self.robot.dof)
         self._wanted[:] = tau[:, None]
         for _ in range(self._parts):

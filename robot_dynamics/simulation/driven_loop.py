@@ -62,15 +62,15 @@ def simulate_drives(
             controller.arrived["came_qdd"][:], controller.arrived["came_has_tau"][0] = qdd, 0.0
             controller.update(float(now))
             command = np.array(
-                [controller.field(x) for x in ("sent_position", "sent_velocity", "tau")]
+                [controller.field(x) for x in ("commanded_position", "commanded_velocity", "tau")]
             )
         if "velocity" not in sent:
             command[1] = 0.0
         for _ in range(steps):
             plant.step(drive_effort(command, Measured(plant.q, plant.qd), model.gains))
         rows[2, k], rows[3, k] = plant.tau, plant.saturated
-    q, qd, tau, cut = rows[:, lead:]
+    q, qd, tau, saturation = rows[:, lead:]
     of: dict[str, Array] = {"q_d": desired.q[lead:], "qd_d": desired.qd[lead:]}
     turning = continuous_joints(plant.robot)
-    return Log(trajectory.joint_names, t[lead:], q, qd, **of, tau=tau, saturated=cut > 0.0,
+    return Log(trajectory.joint_names, t[lead:], q, qd, **of, tau=tau, saturated=saturation > 0.0,
                continuous=turning)  # fmt: skip

@@ -24,10 +24,10 @@ from robot_dynamics.control.configuration import Defaults
 from robot_dynamics.control.configured_step import ConfiguredStep, allowed, parameter_vector
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.laws import (
-    COUPLED,
     FEEDFORWARD,
     GRAVITY_LAW,
     IN_TASK_SPACE,
+    INERTIA_WEIGHTED,
     LAWS,
 )
 from robot_dynamics.control.limits import effort_limits, velocity_limits
@@ -193,7 +193,7 @@ class FaultSweep:
             raise ArgumentError(
                 f"mode: {mode} controls the end effector; faults are for modes of the joints"
             )
-        laws = {law, FEEDFORWARD, COUPLED, GRAVITY_LAW}
+        laws = {law, FEEDFORWARD, INERTIA_WEIGHTED, GRAVITY_LAW}
         self._step = StepLanes(step, sorted(laws))
         self.inertias = SymbolicInertias(robot)
         self.by_drives = values.get("feedback", Settings.feedback) == DRIVE
@@ -264,9 +264,9 @@ class FaultSweep:
         motion, t = scenarios.motion(number), np.arange(len(q)) / rate
         desired = motion.sample(t)
         continuous = continuous_joints(self.robot)
-        cut = np.abs(tau) >= effort_limits(self.robot)
+        saturation = np.abs(tau) >= effort_limits(self.robot)
         names = self.robot.joint_names
-        log = Log(names, t, q, qd, desired.q, desired.qd, tau, cut, continuous)
+        log = Log(names, t, q, qd, desired.q, desired.qd, tau, saturation, continuous)
         kind, begins, ends = (
             float(scenarios.arrays[x][number, 0]) for x in ("kind", "begins", "ends")
         )

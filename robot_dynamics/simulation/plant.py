@@ -268,7 +268,7 @@ class Plant:
     def _arrive(self, new_q: Array, new_qd: Array) -> None:
         if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
             raise self._diverged(new_q + new_qd)
-        if self.friction.remembers:
+        if self.friction.has_memory:
             slips, elastic = self.friction.elements
             drives = self.masses.drives
             self._z = slipped(self._z, (new_q - self._x)[drives] / slips, elastic)
@@ -324,7 +324,7 @@ class Plant:
             bias = bias + self._springs @ q
         A = M + h * self._damping
         c = M @ qd + h * (tau - self._offset - bias)
-        if self.friction.remembers:
+        if self.friction.has_memory:
             return self._resolve_with_memory(A, c, tau)
         if not self._can_hold:
             v = np.linalg.solve(A, c)

@@ -122,7 +122,9 @@ def _steps_of(name: str) -> Callable[[Setting, Array], None]:
 
 
 def _rate(setting: Setting, values: Array) -> None:
-    setting.rows("every", len(values))[:] = np.maximum(np.rint(1.0 / (values * setting.step)), 1.0)
+    setting.rows("cycle_steps", len(values))[:] = np.maximum(
+        np.rint(1.0 / (values * setting.step)), 1.0
+    )
 
 
 def _noise_of(half: int) -> Callable[[Setting, Array], None]:

@@ -94,7 +94,7 @@ class Runner:
         )
         self._shared |= law_parameters(controller)
         self._shared |= {
-            "every": np.array([_periods(plan)]),
+            "cycle_steps": np.array([_periods(plan)]),
             "rotor": np.zeros(n) if plan.rotor_inertia is None else plan.rotor_inertia,
             "sensor_delay": np.zeros(1),
             "command_delay": np.zeros(1),
@@ -257,12 +257,12 @@ def _loop(plan: StudyPlan, mode: str, controller: Controller) -> CompiledLoop:
         mode,
         plan.integrator,
         stribeck=bool(friction.stiction.any()),
-        uneven=friction.is_uneven,
+        load_or_offset=friction.has_load_or_offset,
         passive=plan.stops or friction.is_dry,
-        remembers=friction.remembers,
-        sensed=bool(varies & {"delay", "noise", "velocity_noise", "resolution"}),
-        sent="command_delay" in varies,
-        every="rate" in varies or _periods(plan) != 1.0,
+        has_memory=friction.has_memory,
+        imperfect_states=bool(varies & {"delay", "noise", "velocity_noise", "resolution"}),
+        delayed_commands="command_delay" in varies,
+        longer_cycle="rate" in varies or _periods(plan) != 1.0,
         shared=len(plan.motions) == 1,
         end_effector=plan.end_effector_frame,
         base=None if plan.base_motion is None else plan.known_base,

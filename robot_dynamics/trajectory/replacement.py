@@ -199,8 +199,8 @@ def stop_within(state: State, stop: Any, lower: Array, upper: Array) -> tuple[Ar
     """
     q, v, _ = state
     none = np.zeros(len(q))
-    usual = _stop(state, stop)
-    rest = usual @ np.array([stop**p for p in range(ORDER)])
+    stop_to_rest = _stop(state, stop)
+    rest = stop_to_rest @ np.array([stop**p for p in range(ORDER)])
     end = clip(rest, lower, upper)
     # inside the limits, and beyond them in the direction of motion
     inside = select(q, lower, 0.0, select(upper, q, 0.0, 1.0))
@@ -211,7 +211,7 @@ def stop_within(state: State, stop: Any, lower: Array, upper: Array) -> tuple[Ar
     T = select(0.5, beyond, sooner, stop + none)
     first, last = (State(*(x[:, None] for x in s)) for s in (state, State(end, none, none)))
     early = quintic(T, first, last)
-    return T, np.asarray(select(0.5, beyond[:, None], early[:, 0], usual))
+    return T, np.asarray(select(0.5, beyond[:, None], early[:, 0], stop_to_rest))
 
 
 def brought_to_rest(trajectory: Trajectory, stop: float) -> Trajectory:

@@ -89,16 +89,16 @@ class EffortSplitter:
             ]
         )
         # Columns are joints, including followers of mimic joints, which act on their leaders
-        felt = tables @ coupling.matrix
+        by_joint = tables @ coupling.matrix
         alone = self._dynamics.inverse(q, qd, qdd)
         carried, exerted = (
             self._dynamics.inverse(q, qd, qdd, **load) - alone if load else np.zeros_like(q)
             for load in (self._load(now.payload, None), self._load(None, now.wrench))
         )
-        links = felt.sum(axis=1)
+        links = by_joint.sum(axis=1)
         links[CAUSES.index("gravity")] += self._of_base(now)
         by_cause = np.vstack([links, self._friction.smooth(qd), carried, exerted])
-        return EffortCauses(by_cause, felt.sum(axis=0))
+        return EffortCauses(by_cause, by_joint.sum(axis=0))
 
     def _load(self, payload: Inertia | None, wrench: Array | None) -> dict[str, Any]:
         """Return arguments of `Dynamics.inverse` for the load at the tool."""

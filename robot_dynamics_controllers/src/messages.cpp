@@ -158,7 +158,7 @@ Vector6 target_of(const Frames & frames, const geometry_msgs::msg::WrenchStamped
   return turned(axes, "force", msg.wrench.force, "torque", msg.wrench.torque);
 }
 
-Vector6 felt_of(
+Vector6 measured_wrench_of(
   const Model & model, const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg)
 {
   const std::string name = msg.header.frame_id.empty() ? model.end_effector : msg.header.frame_id;

@@ -66,7 +66,7 @@ Vector6 target_of(const Frames & frames, const geometry_msgs::msg::WrenchStamped
 
 /// Return the wrench that the end effector exerts about its origin in its axes, by a measurement of
 /// what the surroundings exert in a frame fixed to it. Throws Refusal.
-Vector6 felt_of(
+Vector6 measured_wrench_of(
   const Model & model, const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg);
 
 void fill(geometry_msgs::msg::Pose & msg, const Eigen::Isometry3d & pose);

@@ -23,7 +23,7 @@ constexpr auto DIAGNOSTICS_PERIOD = std::chrono::seconds(1);
 constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
-constexpr const char * FELT_TOPIC = "force_torque";
+constexpr const char * FORCE_TORQUE = "force_torque";
 constexpr const char * REFERENCE = "reference";
 
 const std::vector<std::string> REFERENCES = {"position", "velocity", "acceleration", "effort"};
@@ -52,9 +52,10 @@ constexpr const char * ARRIVED_NAMES[] = {
   "now", "state_new", "state_q", "state_qd", "state_came", "reference_came",
   "came_reference", "came_before", "came_after", "came_ahead", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
-  "felt_came", "lead", "unstamped"};
+  "measured_wrench_came", "lead", "unstamped"};
 constexpr const char * STATE_NAMES[] = {
-  "status", "seen", "commands", "q", "tau", "sent_position", "sent_velocity", "cut", "error"};
+  "status", "seen", "commands", "q", "tau", "commanded_position", "commanded_velocity",
+  "saturation", "error"};
 // clang-format on
 
 }  // namespace
@@ -121,7 +122,7 @@ ModelController::CallbackReturn ModelController::on_init()
     return CallbackReturn::ERROR;
   }
   on_set_ = get_node()->add_on_set_parameters_callback(
-    [this](const Parameters & asked) { return check(asked); });
+    [this](const Parameters & requested) { return check(requested); });
   post_set_ = get_node()->add_post_set_parameters_callback(
     [this](const Parameters & changed) { apply(changed); });
   return CallbackReturn::SUCCESS;
@@ -164,7 +165,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     pose_in_.open(robot.arrived, "pose_came", "pose_position");
     twist_in_.open(robot.arrived, "twist_came", "twist_lasts");
     push_in_.open(robot.arrived, "push_came", "push_lasts");
-    felt_in_.open(robot.arrived, "felt_came", "felt");
+    measured_wrench_in_.open(robot.arrived, "measured_wrench_came", "measured_wrench");
     state_ = robot.state.initial;
     arrived_ = initial(robot.arrived);
     settings_ = initial(robot.settings);
@@ -184,7 +185,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
   }
   warn_of_unknown_parameters();
   refused_ = 0;
-  feels_ = true;
+  measures_ = true;
   contested_.clear();
   open_topics();
   RCLCPP_INFO(
@@ -222,7 +223,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
     settings_in_.put(present_.settings.data());
     put_load();
   }
-  for (Inlet * early : {&reference_in_, &pose_in_, &twist_in_, &push_in_, &felt_in_}) {
+  for (Inlet * early : {&reference_in_, &pose_in_, &twist_in_, &push_in_, &measured_wrench_in_}) {
     early->clear();
   }
   resume_ = drops_target_ = false;
@@ -326,9 +327,10 @@ void ModelController::open_topics()
       push_in_.put({{"push_given", wrench.data()}, {"push_lasts", &lasts}});
     });
   });
-  listen(WrenchStamped(), FELT_TOPIC, latest, [this](const auto & msg) {
-    on_target(FELT_TOPIC, [&](const Frames & frames) {
-      felt_in_.put({{"felt", felt_of(model(), frames, msg).data()}});
+  listen(WrenchStamped(), FORCE_TORQUE, latest, [this](const auto & msg) {
+    on_target(FORCE_TORQUE, [&](const Frames & frames) {
+      measured_wrench_in_.put(
+        {{"measured_wrench", measured_wrench_of(model(), frames, msg).data()}});
     });
   });
   using std_srvs::srv::Trigger;
@@ -409,7 +411,7 @@ void ModelController::take_changes()
   if (load_in_.take(arrived_.data(), now_)) {
     std::copy_n(arrived(GRAVITY), 3, arrived(BASE));  // a base that stands
   }
-  for (Inlet * inlet : {&pose_in_, &twist_in_, &push_in_, &felt_in_}) {
+  for (Inlet * inlet : {&pose_in_, &twist_in_, &push_in_, &measured_wrench_in_}) {
     (void)inlet->take(arrived_.data(), now_);
   }
   *arrived(RESUME) = resume_.exchange(false) ? 1.0 : 0.0;
@@ -467,10 +469,10 @@ void ModelController::show(std::int64_t stamp)
   shown_[MODE] = settings_[mode_at_];
   shown_[LONGEST_PERIOD] = std::max(shown_[LONGEST_PERIOD], period_);
   shown_[TIME] += period_;
-  shown_[FELT_AGE] = now_ - *arrived(FELT_CAME);
+  shown_[WRENCH_AGE] = now_ - *arrived(WRENCH_CAME);
   shown_[CYCLES] += 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
-    shown_.saturated()[i] += state(CUT)[i] > 0.5 ? 1.0 : 0.0;
+    shown_.saturated()[i] += state(SATURATION)[i] > 0.5 ? 1.0 : 0.0;
     double & largest = shown_.largest_error()[i];
     largest = std::max(largest, std::abs(state(ERROR)[i]));
   }
@@ -486,10 +488,10 @@ void ModelController::put_snapshot()
 
 // -- parameters, in other threads --------------------------------------------------------------
 
-Lookup ModelController::lookup(const Parameters & asked) const
+Lookup ModelController::lookup(const Parameters & requested) const
 {
-  return [this, asked](const std::string & name) {
-    for (const rclcpp::Parameter & parameter : asked) {
+  return [this, requested](const std::string & name) {
+    for (const rclcpp::Parameter & parameter : requested) {
       if (parameter.get_name() == name) {
         return parameter;
       }
@@ -538,7 +540,7 @@ void ModelController::put_load()
   load_in_.put({{"payload_goal", load}, {"gravity_goal", load + 10}, {"wrench_goal", load + 13}});
 }
 
-rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters & asked)
+rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters & requested)
 {
   rcl_interfaces::msg::SetParametersResult result;
   result.successful = true;
@@ -546,10 +548,11 @@ rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters
     return result;
   }
   try {
-    const Configured found = configured(lookup(asked));
+    const Configured found = configured(lookup(requested));
     const std::lock_guard<std::mutex> lock(mutex_);
     const bool loads = std::any_of(
-      asked.begin(), asked.end(), [](const auto & one) { return is_of_load(one.get_name()); });
+      requested.begin(), requested.end(),
+      [](const auto & one) { return is_of_load(one.get_name()); });
     if (loads) {
       const bool heavier = found.load[0] != present_.load[0];
       check_load(found.load, heavier ? "payload of " + text(found.load[0]) + " kg" : "load");
@@ -667,13 +670,13 @@ void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
     if (!frame.empty() && frame != model().root) {
       throw Refusal("frame " + quoted(frame) + " is not the root link " + quoted(model().root));
     }
-    const std::vector<double> asked = {msg.vector.x, msg.vector.y, msg.vector.z};
-    check_finite(asked);
-    const Configured found = values_->configured(*get_node(), lookup({}), &asked);
+    const std::vector<double> given = {msg.vector.x, msg.vector.y, msg.vector.z};
+    check_finite(given);
+    const Configured found = values_->configured(*get_node(), lookup({}), &given);
     const std::lock_guard<std::mutex> lock(mutex_);
     check_load(found.load, "");
     present_.load = found.load;
-    gravity_ = asked;
+    gravity_ = given;
     put_load();
     const std::string line = words_for_load(model(), present_.load);
     if (reasons_.is_due(line, std::chrono::steady_clock::now())) {  // a stream, at most
@@ -696,14 +699,14 @@ void ModelController::on_resume(std_srvs::srv::Trigger::Response & response)
 
 void ModelController::on_target(const char * topic, const std::function<void(const Frames &)> & put)
 {
-  const bool felt = topic == FELT_TOPIC;
-  std::string line = felt ? "" : why_ignored(topic);
+  const bool measures = topic == FORCE_TORQUE;
+  std::string line = measures ? "" : why_ignored(topic);
   if (line.empty()) {
     try {
       std::vector<double> q;
       {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (felt && !(latest().active() && latest_.in_task())) {
+        if (measures && !(latest().active() && latest_.in_task())) {
           return;
         }
         q = latest().joints("q");
@@ -885,14 +888,14 @@ void ModelController::log_task(const Snapshot & before, const Snapshot & now)
   const Layout & settings = model().settings;
   const double timeout = present_.settings[offset_of(settings, "task_timeout")];
   const bool presses = present_.settings[offset_of(settings, "task_feedback") + 2] > 0.0;
-  const bool feels = !presses || now[FELT_AGE] <= timeout;
-  if (presses && feels != feels_ && feels) {
-    RCLCPP_INFO(logger, "%s comes: the force is controlled by it", FELT_TOPIC);
-  } else if (presses && feels != feels_) {
+  const bool measures = !presses || now[WRENCH_AGE] <= timeout;
+  if (presses && measures != measures_ && measures) {
+    RCLCPP_INFO(logger, "%s comes: the force is controlled by it", FORCE_TORQUE);
+  } else if (presses && measures != measures_) {
     RCLCPP_WARN(
-      logger, "no %s for %g s: the end effector presses without feedback", FELT_TOPIC, timeout);
+      logger, "no %s for %g s: the end effector presses without feedback", FORCE_TORQUE, timeout);
   }
-  feels_ = feels;
+  measures_ = measures;
   const double distance = now.number("out_of_reach");
   if (distance > 0.0 && !(before.number("out_of_reach") > 0.0)) {
     RCLCPP_WARN(
@@ -938,7 +941,7 @@ void ModelController::publish_diagnostics(const Snapshot & now)
   facts.name = get_node()->get_name();
   facts.update_rate = get_update_rate();
   facts.mode = get_node()->get_parameter("mode").as_string();
-  facts.feels = get_node()->get_parameter("task.force_feedback").as_bool();
+  facts.measures = get_node()->get_parameter("task.force_feedback").as_bool();
   facts.refused = refused_;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -66,8 +66,9 @@ private:
   enum Arrived : std::size_t {
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
-    FELT_CAME, LEAD, UNSTAMPED, ARRIVED_FIELDS};
-  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, CUT, ERROR, STATE_FIELDS};
+    WRENCH_CAME, LEAD, UNSTAMPED, ARRIVED_FIELDS};
+  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, SATURATION, ERROR,
+    STATE_FIELDS};
   // clang-format on
 
   // -- in the loop
@@ -81,9 +82,9 @@ private:
   void use_model(std::unique_ptr<ModelLibrary> && model);
   controller_interface::InterfaceConfiguration interfaces(
     const std::vector<std::string> & kinds) const;
-  rcl_interfaces::msg::SetParametersResult check(const Parameters & asked);
+  rcl_interfaces::msg::SetParametersResult check(const Parameters & requested);
   void apply(const Parameters & changed);
-  Lookup lookup(const Parameters & asked) const;
+  Lookup lookup(const Parameters & requested) const;
   Configured configured(const Lookup & get) const;
   void fill_in_defaults(const std::vector<double> & effective);
   void check_model();
@@ -137,7 +138,7 @@ private:
 
   // -- between threads
   Exchange settings_in_, snapshots_out_;
-  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, felt_in_;
+  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, measured_wrench_in_;
   std::atomic<bool> resume_{false};
   std::atomic<bool> drops_target_{false};
   std::atomic<bool> counts_anew_{false};
@@ -156,7 +157,7 @@ private:
   std::atomic<bool> filling_{false};              // parameters are set by this controller itself
   Reasons reasons_;                               // logged of late
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
-  bool feels_ = true;  // a wrench is measured, where force feedback needs one
+  bool measures_ = true;  // a wrench is measured, where force feedback needs one
   std::chrono::steady_clock::time_point diagnosed_at_;
 
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;

@@ -148,10 +148,10 @@ void fill(control_msgs::msg::JointTrajectoryControllerState & msg, const Snapsho
 void fill(std_msgs::msg::Float64MultiArray & msg, const Snapshot & snapshot)
 {
   const auto n = static_cast<std::uint32_t>(snapshot.model().joint_count);
-  const std::vector<const char *> rows = {"asked", "proportional", "integral", "soft", "tau"};
+  const std::vector<const char *> rows = {"law_effort", "proportional", "integral", "soft", "tau"};
   const auto count = static_cast<std::uint32_t>(rows.size());
   msg.layout.dim.resize(2);
-  msg.layout.dim[0].label = "asked,feedback,integral,soft_limits,command";
+  msg.layout.dim[0].label = "law_effort,feedback,integral,soft_limits,command";
   msg.layout.dim[0].size = count;
   msg.layout.dim[0].stride = count * n;
   msg.layout.dim[1].label = "joints";
@@ -200,7 +200,7 @@ void add_task(Status & msg, const Snapshot & snapshot, const Facts & facts)
   }
   add(msg, "target: error (m or rad)", six("task_error"));
   add(msg, "singularity", short_text(snapshot.number("singularity")));
-  if (facts.feels) {
+  if (facts.measures) {
     add(msg, "correction of the force (N or N m)", six("correction", 6));
   }
 }
@@ -223,7 +223,7 @@ std::string add_counts(Status & msg, const Snapshot & snapshot, const Facts & fa
   add(msg, "largest tracking error (rad or m)", joined(errors));
   add(msg, "cycles saturated", joined(saturated));
   add(msg, "cycles", text(snapshot[CYCLES], "%.0f"));
-  add(msg, "rate asked (Hz)", text(facts.update_rate));
+  add(msg, "requested rate (Hz)", text(facts.update_rate));
   const double time = snapshot[TIME];
   add(msg, "rate held (Hz)", text(time > 0.0 ? snapshot[CYCLES] / time : 0.0));
   add(msg, "longest period (ms)", short_text(1e3 * snapshot[LONGEST_PERIOD]));

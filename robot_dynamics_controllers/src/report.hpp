@@ -28,7 +28,7 @@ enum Shown : std::size_t
   CYCLES,
   UNWRITTEN,       // commands that an interface did not accept
   TIME,            // s
-  FELT_AGE,        // of the measured wrench, s
+  WRENCH_AGE,      // of the measured wrench, s
   LONGEST_PERIOD,  // s
   STAMP_S,
   STAMP_NS,
@@ -124,7 +124,7 @@ struct Facts
   std::string load;
   double update_rate = 0.0;   // Hz
   std::uint32_t refused = 0;  // messages
-  bool feels = false;         // force feedback is on
+  bool measures = false;      // force feedback is on
 };
 
 diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, const Facts & facts);

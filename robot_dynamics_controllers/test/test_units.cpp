@@ -209,9 +209,9 @@ TEST(Messages, takes_a_measured_wrench_in_a_frame_of_the_end_effector_alone)
   const Frames frames(robot, &q);
   geometry_msgs::msg::WrenchStamped msg;
   msg.wrench.force.x = 2.0;
-  EXPECT_DOUBLE_EQ(felt_of(robot, frames, msg)[0], -2.0);
+  EXPECT_DOUBLE_EQ(measured_wrench_of(robot, frames, msg)[0], -2.0);
   msg.header.frame_id = "base";
-  EXPECT_EQ(refusal_of([&] { felt_of(robot, frames, msg); }), "frame 'base' moves against 'arm'");
+  EXPECT_EQ(refusal_of([&] { measured_wrench_of(robot, frames, msg); }), "frame 'base' moves against 'arm'");
 }
 
 TEST(Exchange, passes_the_latest_numbers_once)

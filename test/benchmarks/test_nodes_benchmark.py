@@ -15,7 +15,7 @@ KEPT = {"held": 1000.0, "cycles": 5000, "missed": 3, "median": 2e-5, "p99": 1e-4
 def results(missed=3, slower=1.0):
     """As a run would leave them: nodes that miss so many cycles, and are so much slower."""
     node = {**KEPT, "missed": missed, "busy": 1e-4, "cpu": 0.3, "memory": 200.0}
-    timer = {**KEPT, "asked": 1000.0, "late": [], "cpu": 0.05}
+    timer = {**KEPT, "requested": 1000.0, "late": [], "cpu": 0.05}
     echo = np.linspace(3e-4, 5e-4, 1000)
     composed = {"cpu": 0.6, "nodes": {NODES[0]: KEPT}}
     return NodeResults(

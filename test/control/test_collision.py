@@ -288,7 +288,7 @@ def test_the_wrench_at_the_end_effector_of_a_six_joint_arm_is_found():
     J = arm.jacobian(np.array([0.3, -0.7, 0.9, 0.4, 0.8, -0.2]))
     wrench = np.array([10.0, -20.0, 5.0, 1.0, 2.0, -0.5])
     found = end_effector_wrench(J, J.T @ wrench)
-    assert found.unfelt.shape == (6, 0)
+    assert found.unobservable.shape == (6, 0)
     # Damping of 0.02 beside the least singular value, squared
     least = np.linalg.svd(J)[1][-1]
     np.testing.assert_allclose(found.wrench, wrench, rtol=0.0, atol=25.0 * (0.02 / least) ** 2)
@@ -298,9 +298,9 @@ def test_a_planar_arm_does_not_feel_four_of_six_directions():
     arm = Dynamics(read_urdf(find_robot("planar_2r")))
     J = arm.jacobian(np.array([0.3, 0.9]))
     found = end_effector_wrench(J, J.T @ np.array([10.0, 3.0, -20.0, 1.0, 0.0, 2.0]))
-    assert found.unfelt.shape == (6, 4)
-    np.testing.assert_allclose(J.T @ found.unfelt, 0.0, atol=1e-12)
-    np.testing.assert_allclose(found.unfelt.T @ found.wrench, 0.0, atol=1e-9)
+    assert found.unobservable.shape == (6, 4)
+    np.testing.assert_allclose(J.T @ found.unobservable, 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.unobservable.T @ found.wrench, 0.0, atol=1e-9)
     assert str(found).endswith("N, N m; 4 of 6 directions move no joint")
 
 
@@ -409,7 +409,7 @@ def test_a_retreat_takes_back_the_last_motion_at_limited_speed_and_holds(model):
     assert bench.controller.touched is None
 
 
-def test_closed_brakes_an_end_effector_that_leads_and_missing_receivers_are_no_contacts(model):
+def test_closed_brakes_a_person_who_leads_and_missing_receivers_are_no_contacts(model):
     led = pushed(model, "stop", "gravity_compensation")
     assert led.controller.cause in (Cause.NONE, Cause.OVERSPEED)  # pushed with all its force
     bench = PushedBench(model, Settings(collision=Collision("stop"))).run(READY)

@@ -118,7 +118,7 @@ def test_an_arm_that_nobody_sees_may_be_let_go_instead(model):
     assert bench.largest_step() < SMOOTH
 
 
-def test_an_arm_that_nobody_leads_may_be_left_to_an_end_effector(model):
+def test_an_arm_that_nobody_leads_may_be_led_by_hand(model):
     settings = Settings(reference_timeout=0.02, on_reference_timeout="gravity_compensation")
     bench = Bench(model, settings).run(READY)
     bench.run(0.5, references=False)
@@ -198,7 +198,7 @@ def test_references_are_followed_again_only_on_request_if_asked_for(model, stops
 
 
 @pytest.mark.parametrize("references", [True, False])
-def test_an_arm_that_an_end_effector_has_led_is_not_snatched_back_by_another_mode(model, references):
+def test_an_arm_that_a_person_has_led_is_not_snatched_back_by_another_mode(model, references):
     bench = Bench(model, Settings(mode="gravity_compensation")).run(0.1, references=references)
     bench.push(0.8, 0.6, references=references)
     bench.run(0.1, references=references)

@@ -75,7 +75,7 @@ def test_an_arm_of_wrong_masses_comes_to_rest_with_efforts_up_to_two_cycles_late
 def test_a_fast_loop_uses_the_gains_of_the_joints_where_they_hold_wrong_masses_better():
     by_joint = {
         name: [rate for rate, model in default_models(arm_named(name), 20.0).items()
-               if not model.coupled]
+               if not model.inertia_weighted]
         for name in NAMES
     }  # fmt: skip
     assert by_joint == {

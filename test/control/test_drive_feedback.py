@@ -74,7 +74,9 @@ class Driven:
 
     def drive(self, efforts):
         """Let the drives close their loop for a period."""
-        command = np.array([self.field("sent_position"), self.field("sent_velocity"), efforts])
+        command = np.array(
+            [self.field("commanded_position"), self.field("commanded_velocity"), efforts]
+        )
         for _ in range(round(PERIOD / PERIOD_S)):
             measured = Measured(self.plant.q, self.plant.qd)
             gains = self.model.gains
@@ -138,7 +140,7 @@ def test_a_stop_holds_where_the_arm_is(model):
     assert driven.controller.cause is Cause.TRACKING_ERROR
     driven.run(2.0)
     assert np.abs(driven.plant.qd).max() < AT_REST
-    assert np.abs(driven.field("sent_position") - driven.plant.q).max() < 1e-3
+    assert np.abs(driven.field("commanded_position") - driven.plant.q).max() < 1e-3
     assert np.allclose(driven.field("tau"), model.gravity(driven.plant.q), atol=0.1)
 
 
@@ -146,12 +148,12 @@ def test_gravity_compensation_follows_the_arm(model):
     driven = Driven(model, Settings(feedback="drive", mode="gravity_compensation")).run(READY_S)
     driven.run(0.5, push=np.array([30.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     assert driven.plant.q[0] > START[0] + 0.1
-    assert (driven.field("sent_velocity") == 0.0).all()
+    assert (driven.field("commanded_velocity") == 0.0).all()
     driven.run(1.0)
     # Nothing leads it back
     assert np.abs(driven.plant.qd).max() < 0.02
     assert driven.plant.q[0] > START[0] + 0.1
-    assert np.abs(driven.field("sent_position") - driven.plant.q).max() < 1e-3
+    assert np.abs(driven.field("commanded_position") - driven.plant.q).max() < 1e-3
 
 
 def test_contacts_are_told_from_the_drives_effort(model):

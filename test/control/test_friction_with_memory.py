@@ -67,7 +67,7 @@ def test_a_joint_that_has_stopped_keeps_the_friction_of_its_last_direction():
     for q in np.linspace(0.0, 0.1, 100):
         memory.follow(np.array([q, -q]))
     rest = np.zeros(2)
-    np.testing.assert_allclose(friction.smooth(rest, remembered=memory.direction), [2.0, -2.0])
+    np.testing.assert_allclose(friction.smooth(rest, presliding=memory.direction), [2.0, -2.0])
     np.testing.assert_allclose(friction.smooth(rest), 0.0)
 
 

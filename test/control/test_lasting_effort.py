@@ -25,9 +25,9 @@ def mean_error(model, **settings):
     return np.abs(np.mean(errors, axis=0))
 
 
-@pytest.mark.parametrize("coupled", [False, True])
-def test_unknown_friction_leaves_a_fraction_of_its_error(model, coupled):
-    given = replace(model, coupled=coupled, friction=None)
+@pytest.mark.parametrize("inertia_weighted", [False, True])
+def test_unknown_friction_leaves_a_fraction_of_its_error(model, inertia_weighted):
+    given = replace(model, inertia_weighted=inertia_weighted, friction=None)
     assert (mean_error(given) < 0.65 * mean_error(given, integral_time=0.0)).all()
 
 

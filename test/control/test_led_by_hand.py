@@ -60,7 +60,7 @@ def led(model, how):
     return bench
 
 
-def test_the_arm_stays_where_an_end_effector_led_it_and_no_cause_is_made_up(model):
+def test_the_arm_stays_where_a_person_led_it_and_no_cause_is_made_up(model):
     bench = led(model, "gravity_compensation").run(2.0)
     assert set(bench.statuses) == {Status.RESUMED}
     assert bench.controller.stopped_by is None

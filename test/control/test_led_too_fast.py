@@ -34,7 +34,7 @@ def test_an_arm_that_is_driven_from_outside_is_stopped_by_its_speed(model, mode,
     assert (np.max(speeds[-200:], axis=0) < 0.2).all()
 
 
-def test_an_end_effector_may_lead_it_within_its_limits(model):
+def test_a_person_may_lead_it_within_its_limits(model):
     bench = Bench(model, Settings("gravity_compensation")).run(READY)
     bench.push(0.4, -0.4, speed=2.5)
     assert bench.controller.cause is Cause.NONE

@@ -20,11 +20,11 @@ LIMITS = arrays(float, 3, elements=st.one_of(st.floats(0.0, 1e5), st.just(np.inf
 
 @given(EFFORTS, LIMITS)
 def test_saturation_keeps_what_fits_and_names_what_it_cuts(tau, limit):
-    within, cut = saturate(tau, limit)
+    within, saturation = saturate(tau, limit)
     assert np.all(np.abs(within) <= limit)
     np.testing.assert_array_equal(within, np.clip(tau, -limit, limit))
     # A thousand times the round-off of one product
-    np.testing.assert_array_equal(cut, np.abs(tau) - limit > 1e-12 * limit)
+    np.testing.assert_array_equal(saturation, np.abs(tau) - limit > 1e-12 * limit)
 
 
 @given(EFFORTS, EFFORTS, st.floats(1.0, 1e6), st.floats(0.0, 0.1))
@@ -83,8 +83,8 @@ def test_the_integral_part_stays_within_its_clamp():
 
 
 def test_the_integral_part_does_not_wind_up_against_a_limit_but_comes_back_from_it():
-    cut = Limited(np.array([5.0, 5.0]), np.array([False, True]))
-    pushing = integrated(np.zeros(2), np.array([0.01, 0.02]), np.ones(2), cut)
+    saturation = Limited(np.array([5.0, 5.0]), np.array([False, True]))
+    pushing = integrated(np.zeros(2), np.array([0.01, 0.02]), np.ones(2), saturation)
     np.testing.assert_allclose(pushing, [0.01, 0.0])
-    easing = integrated(np.zeros(2), np.array([0.01, -0.02]), np.ones(2), cut)
+    easing = integrated(np.zeros(2), np.array([0.01, -0.02]), np.ones(2), saturation)
     np.testing.assert_allclose(easing, [0.01, -0.02])

@@ -122,7 +122,7 @@ def test_commanded_positions_lead_the_desired_ones_inside_the_joint_ranges(first
         led = q + LEAD * qd if after["has_feedback"][0] else after["q"]
         if after["dt"][0] > 0.0:  # the first cycle comes before the first reference
             expected = np.clip(led, settings["lower"], settings["upper"])
-            np.testing.assert_allclose(after["sent_position"], expected, atol=1e-12)
+            np.testing.assert_allclose(after["commanded_position"], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))

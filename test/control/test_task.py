@@ -166,7 +166,7 @@ class WallLoop(Loop):
         self.task.use(replace(self.task.settings, controlled=PRESSED, feedback=ForceFeedback()))
         self.run(0.1)
         self.wall, self.stiffness, self.load = self.pose.translation[1], stiffness, load
-        self.felt = [np.zeros(6)] * (1 + round(delay / PERIOD))
+        self.measured_wrench = [np.zeros(6)] * (1 + round(delay / PERIOD))
         self.forces, self.sensed = [], True
         self.task.exert(np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0]), self.now, lasts=np.inf)
 
@@ -181,9 +181,9 @@ class WallLoop(Loop):
             exerted = (
                 np.array([0.0, force, 0.0, 0.0, 0.0, 0.0]).reshape(2, 3)
             ) @ self.pose.rotation
-            self.felt = [*self.felt[1:], exerted.ravel()]
+            self.measured_wrench = [*self.measured_wrench[1:], exerted.ravel()]
             if self.sensed:
-                self.task.feel(self.felt[0], self.now)
+                self.task.set_measured_wrench(self.measured_wrench[0], self.now)
             self.run(PERIOD, on_end_effector)
             self.forces.append(force)
         return np.array(self.forces[-round(seconds / PERIOD) :])
@@ -484,7 +484,7 @@ def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
     fixed = {
         "goal_rotation": goal.rotation,
         "goal_position": goal.translation,
-        **dict.fromkeys(("flow", "flow_rate", "asked"), np.zeros(6)),
+        **dict.fromkeys(("flow", "flow_rate", "requested"), np.zeros(6)),
         "follows": np.ones(1),
         "speed": np.array(settings.speed),
         "largest_acceleration": np.array(settings.acceleration),

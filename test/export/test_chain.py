@@ -245,7 +245,7 @@ class EndEffector:
         self.pose_out = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")
         self.twist_out = peer.publisher(TwistStamped, f"/{CONTROLLER}/target_twist")
         self.wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/target_wrench")
-        self.felt_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/force_torque")
+        self.measured_wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/force_torque")
         self.push_out = peer.publisher(Float64MultiArray, "/push")
 
     def at(self):
@@ -379,16 +379,16 @@ def test_the_end_effector_goes_to_a_pose_and_a_push_stops_the_arm(end_effector):
     assert peer.set_parameter(CONTROLLER, "task.controlled", directions).successful
     assert peer.set_parameter(CONTROLLER, "task.force_feedback", True).successful
     chain.sees("no force_torque for 0.1 s: the end effector presses without feedback")
-    felt = WrenchStamped()
+    wrench_msg = WrenchStamped()
     end_effector.says(
         "force_torque comes: the force is controlled by it",
-        lambda: end_effector.felt_out.publish(felt),
+        lambda: end_effector.measured_wrench_out.publish(wrench_msg),
     )
     end_effector.says("no force_torque for 0.1 s: the end effector presses without feedback")
-    felt.header.frame_id = "link_1"
+    wrench_msg.header.frame_id = "link_1"
     end_effector.says(
         "force_torque is ignored: frame 'link_1' moves against '",
-        lambda: end_effector.felt_out.publish(felt),
+        lambda: end_effector.measured_wrench_out.publish(wrench_msg),
     )
     wrench.wrench.force.y, wrench.wrench.force.z = 0.0, -1e4
     end_effector.says(

@@ -196,7 +196,7 @@ def test_own_gains_end_feedback_by_the_mass_matrix(library):
     settings = library.configured(rate=1000.0, gains__p=10.0, gains__d=1.0)["settings"]
     fields = library.views("settings", settings)
     assert (fields["kp"] == 10.0).all() and (fields["kd"] == 1.0).all()
-    assert fields["coupled"][0] == 0.0
+    assert fields["inertia_weighted"][0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_one_own_gain_ends_feedback_by_the_mass_matrix_and_is_told_with_its_join
     rate = 100.0
     usual = library.configured(rate=rate)
     assert library.notice(usual["refusal"]) is None
-    couples = library.views("settings", usual["settings"])["coupled"][0]
+    couples = library.views("settings", usual["settings"])["inertia_weighted"][0]
     p = library.views("parameters", usual["effective"])["gains.p"].copy()
     p[0] *= factor
     found = library.configured(rate=rate, gains__p=p)
-    coupled = library.views("settings", found["settings"])["coupled"][0]
-    assert coupled == (0.0 if told else couples)
+    inertia_weighted = library.views("settings", found["settings"])["inertia_weighted"][0]
+    assert inertia_weighted == (0.0 if told else couples)
     assert library.refusal(found["refusal"]) is None
     assert library.notice(found["refusal"]) == (("own_gains", 0) if told and couples else None)
 

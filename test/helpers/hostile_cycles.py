@@ -42,22 +42,22 @@ class HostileCycles:
         rng, arrived, settings = self.rng, self.arrived, self.settings
         kind = rng.choice(
             ["mode", "gains", "load", "gap", "silence", "nan", "jump", "fast", "resume", "hit",
-             "halt", "coupled", "drives", "integral", "reaction", "teleport", "end", "unheard",
-             "stall", "base", *["rest"] * 4, *["target"] * 8 * self.tasks]
+             "halt", "inertia_weighted", "drives", "integral", "reaction", "teleport", "end",
+             "unheard", "stall", "base", *["rest"] * 4, *["target"] * 8 * self.tasks]
         )  # fmt: skip
         self._event, self._until = (
             kind,
             self.now + rng.choice([0.005, 0.05, 0.3, 1.5], p=[0.4, 0.3, 0.2, 0.1]),
         )
-        if kind in ("mode", "gains", "coupled", "drives", "integral", "reaction"):
+        if kind in ("mode", "gains", "inertia_weighted", "drives", "integral", "reaction"):
             settings["settings_edition"][0] += 1.0
         if kind == "mode":
             settings["mode"][0] = rng.integers(len(ALL_MODES) if self.tasks else MODES)
         elif kind == "gains":
             settings["kp"][:] = rng.uniform(0.0, 200.0, self.n)
             settings["kd"][:] = rng.uniform(0.0, 20.0, self.n)
-        elif kind == "coupled":
-            settings["coupled"][0] = rng.integers(2)
+        elif kind == "inertia_weighted":
+            settings["inertia_weighted"][0] = rng.integers(2)
         elif kind == "drives":
             settings["drive_feedback"][0] = rng.integers(2)
             settings["drive_velocity"][0] = rng.integers(2)
@@ -84,7 +84,9 @@ class HostileCycles:
     def _targets(self):
         """Give a target, a measured wrench, or give one up."""
         rng, arrived = self.rng, self.arrived
-        kind = rng.choice(["pose", "twist", "push", "felt", "drops_target", "drops_pose"])
+        kind = rng.choice(
+            ["pose", "twist", "push", "measured_wrench", "drops_target", "drops_pose"]
+        )
         if kind.startswith("drops"):
             arrived[kind][0] = 1.0
             return
@@ -92,8 +94,8 @@ class HostileCycles:
         if kind == "pose":
             arrived["pose_rotation"][:] = Rotation.random(rng=rng).as_matrix().ravel()
             arrived["pose_position"][:] = rng.uniform(-0.5, 0.5, 3)
-        elif kind == "felt":
-            arrived["felt"][:] = rng.uniform(-20.0, 20.0, 6)
+        elif kind == "measured_wrench":
+            arrived["measured_wrench"][:] = rng.uniform(-20.0, 20.0, 6)
         else:
             arrived[f"{kind}_given"][:] = rng.uniform(-0.3, 0.3, 6) * (
                 50.0 if kind == "push" else 1

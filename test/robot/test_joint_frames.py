@@ -173,7 +173,7 @@ def test_slide_along_the_axis_before_it_is_seen_through():
         (JointType.PRISMATIC, Pose(np.eye(3), 0.2 * Y + 0.1 * Z), -Z),
         (JointType.REVOLUTE, Pose(np.eye(3), 0.1 * Y), Z),
     ]
-    _, (_, x), _, _ = FrameCandidates(robot_of(*vertical)).usual
+    _, (_, x), _, _ = FrameCandidates(robot_of(*vertical)).default
     assert x == pytest.approx(Y)
 
 

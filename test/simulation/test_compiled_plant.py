@@ -24,7 +24,7 @@ FRICTIONS = {
     "stribeck": lambda n: Friction(
         np.full(n, 0.1), np.full(n, 1.0), np.full(n, 0.5), np.full(n, 0.05)
     ),
-    "uneven": lambda n: Friction(
+    "load_or_offset": lambda n: Friction(
         np.full(n, 0.1), np.full(n, 1.0), load=np.full(n, 0.2), offset=np.full(n, 0.4)
     ),
     "memory": lambda n: Friction(

@@ -274,7 +274,7 @@ def test_what_is_lowered_is_said_once_with_period_and_delay():
     assert len(loop.lines) == 1
     assert "states come every 10 ms" in loop.lines[0]
     assert "feedback is by the mass matrix, at a bandwidth of 20 rad/s" in loop.lines[0]
-    assert loop.controller.model.coupled and not loop.tuning.lowered
+    assert loop.controller.model.inertia_weighted and not loop.tuning.lowered
     loop = Loop(ROBOTS["planar_2r"], 50, states_late=20e-3)
     loop.run(3.0)
     assert loop.controller.model.bandwidth < 15.0 and loop.tuning.lowered

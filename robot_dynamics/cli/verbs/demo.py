@@ -230,7 +230,7 @@ def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]
     for name in timings[0]:
         reports = [reports[name] for reports in timings]
         found[name] = {
-            "asked": reports[0].asked,
+            "requested": reports[0].requested,
             "held": min(report.held for report in reports),
             "cycles": sum(report.cycles for report in reports),
             "missed": sum(report.missed for report in reports),

@@ -63,7 +63,7 @@ from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.kinematic_tree import JointElasticity
 from robot_dynamics.simulation import (
-    ControlLaw,
+    ControlFunction,
     ElasticController,
     LawController,
     Log,
@@ -197,7 +197,7 @@ def _on_springs(
     n = robot.dof
     rigid = replace(model, elasticity=JointElasticity(np.full(n, np.inf), np.zeros(n)))
     smooth = _motion(arguments, model, smoothness=4)
-    laws: dict[str, tuple[ControlLaw, Trajectory]] = {
+    laws: dict[str, tuple[ControlFunction, Trajectory]] = {
         "exact": (ElasticController(model, smooth, period=period), smooth),
         "quasi-static": (ElasticController(model, motion, period=period), motion),
         "rigid": (LawController(rigid, "feedforward", period=period), motion),
@@ -265,7 +265,7 @@ def _on_moving_base(arguments: argparse.Namespace, robot: Robot) -> int:
         return informed(t, desired, measured)
 
     unaware = LawController(model, "feedforward", period=period)
-    laws: dict[str, ControlLaw] = {"base as an input": aware, "base unknown": unaware}
+    laws: dict[str, ControlFunction] = {"base as an input": aware, "base unknown": unaware}
     errors = {
         name: simulate(plant, law, motion, rate=arguments.rate).rms_error
         for name, law in laws.items()

@@ -282,13 +282,13 @@ def _arm(options: dict[str, Any]) -> DrivenArm:
 def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
     check_physical(arm.whole)
     robot = arm.robot
-    feedback, usual_rate = _feedback(options, arm)
+    feedback, default_rate = _feedback(options, arm)
     vary = {
         name: distribution_of(_flag(name), str(options[name]), symmetric=QUANTITIES[name].symmetric)
         for name in _VARYING
         if options.get(name) is not None
     }
-    rate = distribution_of("--rate", str(options["rate"] or usual_rate))
+    rate = distribution_of("--rate", str(options["rate"] or default_rate))
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
     motions = tuple(_motion(text, robot) for text in str(options["motion"]).split(","))

@@ -74,8 +74,8 @@ class LoopTuning:
 
     def model(self, base: Model) -> Model:
         """Return the model with gains and bandwidth that fit."""
-        usual = Sampling.of(DEFAULT_PERIOD_S)  # which default gains fit
-        sampling = self.sampling if self.sampling.slower_than(usual) else usual
+        default = Sampling.of(DEFAULT_PERIOD_S)  # which default gains fit
+        sampling = self.sampling if self.sampling.slower_than(default) else default
         return self._tuner.model(base, self.wanted, self._bandwidth, sampling)
 
     def at_rate(self, base: Model) -> Model:
@@ -102,12 +102,12 @@ class LoopTuning:
                 f"matrix, at a bandwidth of {model.bandwidth:.3g} rad/s"
             )
             self.lowered = True
-        if model.coupled:
+        if model.inertia_weighted:
             self._does = (
                 "the gains of the joints would oscillate, so feedback is by the mass matrix, at a "
                 f"bandwidth of {model.bandwidth:.3g} rad/s"
             )
-        before, self._reported = self._reported, (model.coupled, self.lowered)
+        before, self._reported = self._reported, (model.inertia_weighted, self.lowered)
         return model, self.describe() if before != self._reported else ""
 
     def _is_due(self, measured: Sampling) -> bool:

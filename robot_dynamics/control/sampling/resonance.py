@@ -197,7 +197,7 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
     together = loop.sampled(some, sampling)
     shares = shares * _largest_share(together, gains.kp * shares**2, gains.kd * shares)
     if (shares == 1.0).all():
-        return replace(model, coupled=False)
+        return replace(model, inertia_weighted=False)
     moved_by_motors, w = some + np.diag(loop.rotors), model.bandwidth
     damping = 2.0 * model.damping_ratio * w * moved_by_motors
     bandwidth = w * _largest_share(together, w * w * moved_by_motors, damping)
@@ -207,7 +207,7 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
         gains=replace(gains, kp=kp, kd=kd, ki=ki),
         bandwidth=bandwidth,
         fastest=min(model.fastest, bandwidth),
-        coupled=True,
+        inertia_weighted=True,
     )
 
 

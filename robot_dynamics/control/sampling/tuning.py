@@ -131,7 +131,7 @@ class Tuner:
             base,
             gains=wanted if kept else gains,
             bandwidth=bandwidth,
-            coupled=not kept and self._is_stiffer_by_matrix(gains, bandwidth),
+            inertia_weighted=not kept and self._is_stiffer_by_matrix(gains, bandwidth),
             fastest=largest_frequency(base.damping_ratio, sampling),
             delay=sampling.delay,
         )

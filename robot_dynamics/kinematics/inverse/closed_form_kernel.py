@@ -108,7 +108,7 @@ class ClosedFormKernel:
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
         text = "Branches of a pose; None where arguments are unusual."
-        every = self._usual.native_entry("branches(*pose)", text, unusual, alone=True)
+        every = self._kernel.native_entry("branches(*pose)", text, unusual, alone=True)
         self._every = every or unusual
         choice = RowChoice(
             results=InverseSolutions,
@@ -123,7 +123,7 @@ class ClosedFormKernel:
             exact=EXACT,
             repair=self._repair,
         )
-        rows = self._usual.row_entry(choice, "solutions(*pose)", text, self._first_of_its_kind)
+        rows = self._kernel.row_entry(choice, "solutions(*pose)", text, self._first_of_its_kind)
         self._rows = rows
         self.entry: Callable[..., InverseSolutions | None] = rows.function if rows else unusual
 
@@ -143,7 +143,7 @@ class ClosedFormKernel:
             one = self._every(R[0], p[0], *(x[0] for x in given)) if len(R) == 1 else None
             if one is not None:
                 return Branches(*(array[None] for array in one))
-            return Branches(*self._usual(R, p, *given))
+            return Branches(*self._kernel(R, p, *given))
         return Branches(*self._at_free_angles(R, p, *given, free)[:-1])
 
     def levers(self, R: Array, p: Array, redundant: Array | None, free: Array) -> Array:
@@ -213,7 +213,7 @@ class ClosedFormKernel:
         return numbers[:9].reshape(3, 3), numbers[9:12], given
 
     @cached_property
-    def _usual(self) -> Any:
+    def _kernel(self) -> Any:
         """Compile the equations with the free angles `NOT_TURNED`."""
 
         def equations(

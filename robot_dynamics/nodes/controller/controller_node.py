@@ -194,12 +194,12 @@ class ControllerNode(ControllerBase):
         self.offer("~/resume", self._resume)
         self.begin_anew_on_reset()
         self.report = ControllerReport(self, self.task_space)
-        self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
+        self.call_every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self._look_for_readers()
-        self.every(READER_CHECK_PERIOD_S, self._look_for_readers)
-        self.every(RETUNE_PERIOD_S, self._retune)
-        self.every(RETUNE_PERIOD_S, self.report.announce)
-        self.every(RETUNE_PERIOD_S, self.task_space.report)
+        self.call_every(READER_CHECK_PERIOD_S, self._look_for_readers)
+        self.call_every(RETUNE_PERIOD_S, self._retune)
+        self.call_every(RETUNE_PERIOD_S, self.report.announce)
+        self.call_every(RETUNE_PERIOD_S, self.task_space.report)
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
@@ -346,7 +346,7 @@ class ControllerNode(ControllerBase):
             self.report.remind(now)
             return False
         self.command.publish(self._message(command))
-        self.saturated += command.cut
+        self.saturated += command.saturation
         self.cycles += 1
         report, controller, status = self.report, self.controller, command.status
         if (
@@ -365,7 +365,7 @@ class ControllerNode(ControllerBase):
     def _message(self, command: Command) -> Efforts | JointValues:
         if self._drives:
             field, controller = self.controller.field, self.controller
-            rows = np.array([field("sent_position"), field("sent_velocity"), command.tau])
+            rows = np.array([field("commanded_position"), field("commanded_velocity"), command.tau])
             return JointValues(controller.joint_names, self.nanoseconds, rows)
         _, actuators, label = self.output
         efforts = command.tau if self._places is ALL else command.tau[self._places]
@@ -503,7 +503,7 @@ class ControllerNode(ControllerBase):
         """Return the model with feedback that fits the loop, or with that of the drives."""
         if self._drives is None:
             return self.tuning.model(model)
-        return replace(model, gains=self._drives.gains, coupled=False)
+        return replace(model, gains=self._drives.gains, inertia_weighted=False)
 
     def _tell_damping(self, mode: str) -> None:
         """Log that drives damp an arm that is to be led by hand."""
@@ -533,7 +533,7 @@ class ControllerNode(ControllerBase):
         log = self.get_logger()  # requires one severity per line of code
         if refuses:
             log.error(f"references are not followed: {line}")
-        elif self.arm.base.coupled:
+        elif self.arm.base.inertia_weighted:
             log.warning(line)
         else:
             log.info(line)

@@ -198,8 +198,8 @@ class ControllerReport:
     def _reason_behind(self, i: int) -> str:
         """Return what else is known of a joint that deviates; empty if nothing is."""
         node = self._node
-        cut = node.saturated[i] - self._saturated[i]
-        if cut > SATURATED_SHARE * (node.cycles - self._cycles):
+        saturated = node.saturated[i] - self._saturated[i]
+        if saturated > SATURATED_SHARE * (node.cycles - self._cycles):
             return "its effort was at its limit: is the load too heavy, or the motion too fast?"
         return node.tuning.describe() if node.tuning.lowered else ""
 

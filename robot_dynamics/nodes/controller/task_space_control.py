@@ -37,7 +37,7 @@ from robot_dynamics.trajectory.motion_limits import unit_of
 POSE, TWIST, WRENCH = "target_pose", "target_twist", "target_wrench"
 """Topics of the targets."""
 
-FELT = "force_torque"
+MEASURED_WRENCH = "force_torque"
 """Topic of the measured wrench."""
 
 TAKE_PERIOD_S = 2e-3
@@ -91,14 +91,14 @@ class TaskParameters:
             raise ArgumentError(f"task.force_{error}") from None
         return found if self.force_feedback else None
 
-    def settings(self, usual: TaskSettings) -> TaskSettings:
+    def settings(self, defaults: TaskSettings) -> TaskSettings:
         """Return the settings, with those of the arm where a parameter is empty.
 
         Raises:
             ArgumentError: One line that names the parameter and the remedy.
         """
         given: dict[str, Any] = {name: getattr(self, name) for name in SHARED}
-        given |= {name: getattr(usual, name) for name in SHARED if given[name] == ()}
+        given |= {name: getattr(defaults, name) for name in SHARED if given[name] == ()}
         feedback = self.feedback
         try:
             return TaskSettings(**given, feedback=feedback)
@@ -128,7 +128,7 @@ class TaskSpaceControl:
         self._node = node
         self.wanted: tuple[Task, TaskSettings] | None = None
         self._tree = merge_fixed(node.robot)
-        self._usual = TaskSettings(np.ones(6), np.ones(6))
+        self._defaults = TaskSettings(np.ones(6), np.ones(6))
         fitting = node.tuning.at_rate(node.arm.base)
         self._at_rate = {name: getattr(fitting, name) for name in ("bandwidth", "fastest")}
         self.declared = node.group(TaskParameters, "task", check=self._check, changed=self._changed)
@@ -139,7 +139,7 @@ class TaskSpaceControl:
                 (PoseStamped, POSE, self._on_pose),
                 (TwistStamped, TWIST, self._on_twist),
                 (WrenchStamped, WRENCH, self._on_wrench),
-                (WrenchStamped, FELT, self._on_felt),
+                (WrenchStamped, MEASURED_WRENCH, self._on_measured_wrench),
             )
         ]
         self._pose_out = node.create_publisher(PoseStamped, "cartesian_pose", OUTPUT_QOS)
@@ -147,7 +147,7 @@ class TaskSpaceControl:
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
         self._driven = False  # by twists that have not come to rest
         self._far = False  # a target cannot be reached
-        self._share, self._feels, self._weakness = 1.0, True, ""
+        self._share, self._measures, self._weakness = 1.0, True, ""
 
     @property
     def task(self) -> Task | None:
@@ -214,7 +214,7 @@ class TaskSpaceControl:
         """Refuse unknown frames and impossible settings."""
         if value.frame:
             self._tree.frame(value.frame)
-        value.settings(self._usual)
+        value.settings(self._defaults)
         if self.wanted is not None and self._in_use:
             self.frame(self._mode, value)
 
@@ -290,23 +290,25 @@ class TaskSpaceControl:
             f"{100.0 * max(shares.min(), 0.0):.2g} % of it is the most"
         )
 
-    def _on_felt(self, msg: WrenchStamped) -> None:
+    def _on_measured_wrench(self, msg: WrenchStamped) -> None:
         """Take the wrench of the surroundings on the end effector, which exerts the opposite."""
         task = self._node.controller.task
         if task is None or task.settings.feedback is None:
             return
-        wrench = _read(FELT, wrench_from_msg, msg)
+        wrench = _read(MEASURED_WRENCH, wrench_from_msg, msg)
         try:
             own = self._tree.frame(task.end_effector)
             sensor = self._tree.frame(msg.header.frame_id or task.end_effector)
         except RobotDynamicsError as error:
-            raise ArgumentError(f"{FELT} is ignored: {error}") from None
+            raise ArgumentError(f"{MEASURED_WRENCH} is ignored: {error}") from None
         if own.link != sensor.link:
             raise ArgumentError(
-                f"{FELT} is ignored: frame '{msg.header.frame_id}' moves against "
+                f"{MEASURED_WRENCH} is ignored: frame '{msg.header.frame_id}' moves against "
                 f"'{task.end_effector}'"
             )
-        task.feel(-moved_wrench(own.pose.inverse() @ sensor.pose, wrench), self._node.now())
+        task.set_measured_wrench(
+            -moved_wrench(own.pose.inverse() @ sensor.pose, wrench), self._node.now()
+        )
 
     def publish(self, now: float) -> None:
         """Publish pose and error of the end effector if they are due."""
@@ -356,8 +358,8 @@ class TaskSpaceControl:
     def _stiffness_in_use(self, task: Task) -> float:
         """Return the share in the lightest direction, of what the rate of the node would bear."""
         fastest = self._node.arm.base.fastest, self._at_rate["fastest"]
-        now, usual = (task.share(task.settings, w) for w in fastest)
-        return min(now / usual, 1.0)
+        now, defaults = (task.share(task.settings, w) for w in fastest)
+        return min(now / defaults, 1.0)
 
     def _has_one_publisher(self, task: Task, topic: str) -> bool:
         """Return whether to follow a topic: while one node publishes it; log changes."""
@@ -381,15 +383,18 @@ class TaskSpaceControl:
     def _look_for_forces(self, task: Task, now: float) -> None:
         """Log when the end effector presses without its feedback, and when with it again."""
         given, log = task.settings.feedback, self._node.get_logger()
-        feels = given is None or not task.settings.pressing.any() or task.feels(now)
-        if given is not None and feels != self._feels:
-            if feels:
-                log.info(f"{FELT} comes: the force is controlled by it")
+        measures = (
+            given is None or not task.settings.pressing.any() or task.has_measured_wrench(now)
+        )
+        if given is not None and measures != self._measures:
+            if measures:
+                log.info(f"{MEASURED_WRENCH} comes: the force is controlled by it")
             else:
                 log.warning(
-                    f"no {FELT} for {given.timeout:g} s: the end effector presses without feedback"
+                    f"no {MEASURED_WRENCH} for {given.timeout:g} s: the end effector presses "
+                    "without feedback"
                 )
-        self._feels = feels
+        self._measures = measures
 
     def _look_at_distance(self, task: Task) -> None:
         """Log once that a target cannot be reached, and why."""

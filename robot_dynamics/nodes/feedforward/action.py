@@ -160,7 +160,7 @@ class GoalServer:
             cancel_callback=self._on_cancel,
             result_timeout=RESULT_TIMEOUT_S,
         )
-        node.every(1.0 / rate, self.report)
+        node.call_every(1.0 / rate, self.report)
 
     def end(self, reason: str) -> None:
         """Abort the active goal, if any, and report it to its client."""

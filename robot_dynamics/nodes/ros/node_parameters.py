@@ -243,12 +243,12 @@ class Declared(Generic[P]):
         }
         self._check = check
         self._changed = changed
-        self._usual = {
+        self._defaults = {
             field_name: item.default if defaults is None else getattr(defaults, field_name)
             for field_name, item in self._fields.values()
         }
         given = {
-            field_name: item.checked(_declare(node, item, self._usual[field_name]))
+            field_name: item.checked(_declare(node, item, self._defaults[field_name]))
             for field_name, item in self._fields.values()
         }
         self.value: P = kind(**given)
@@ -267,8 +267,8 @@ class Declared(Generic[P]):
         if not self._apply_early:
             self._node.remove_post_set_parameters_callback(self._apply)
         for name, (field_name, item) in self._fields.items():
-            usual = getattr(self.value, field_name) == self._usual[field_name]
-            if usual and not item.spec.read_only:  # another robot has other defaults
+            is_default = getattr(self.value, field_name) == self._defaults[field_name]
+            if is_default and not item.spec.read_only:  # another robot has other defaults
                 self._node.undeclare_parameter(name)
 
     def _with(self, changes: Sequence[Parameter]) -> P:

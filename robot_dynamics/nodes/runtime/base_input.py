@@ -63,7 +63,7 @@ class BaseInput:
         self.source = node.create_loop_subscriber(kind, self._topic, self._on_message, STATE_QOS)
         count = partial(node.count_publishers, self._topic)  # Humble counts no others
         self._publishers = getattr(self.source.handle, "get_publisher_count", count)
-        node.every(WATCH_PERIOD_S, self._watch)
+        node.call_every(WATCH_PERIOD_S, self._watch)
 
     def _on_message(self, msg: Any) -> None:
         if self._publishers() > self._allowed:

@@ -137,7 +137,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
         def guarded(
             request: ChangeState.Request, response: ChangeState.Response
         ) -> ChangeState.Response:
-            asked = request.transition.label or f"transition {request.transition.id}"
+            transition = request.transition.label or f"transition {request.transition.id}"
             self._failure = None
             try:
                 response = change(request, response)
@@ -145,7 +145,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
                 response.success = False
             if not response.success:
                 reason = f"failed: {self._failure}" if self._failure else "is not possible now"
-                self.get_logger().error(f"{asked} {reason} (still {self.state})")
+                self.get_logger().error(f"{transition} {reason} (still {self.state})")
             return response
 
         return guarded

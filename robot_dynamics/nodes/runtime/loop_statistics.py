@@ -31,7 +31,7 @@ class TimingReport:
     """Timing of a task.
 
     Args:
-        asked: Desired rate, Hz.
+        requested: Desired rate, Hz.
         held: Measured rate, Hz.
         cycles: Number of cycles.
         missed: Cycles skipped because an earlier one was late, not for lack of a message.
@@ -43,7 +43,7 @@ class TimingReport:
         busy_max: Longest cycle, s.
     """
 
-    asked: float
+    requested: float
     held: float
     cycles: int
     missed: int
@@ -57,7 +57,7 @@ class TimingReport:
     def __str__(self) -> str:
         """Return one line for a log."""
         return (
-            f"{self.held:.1f} Hz held of {self.asked:.1f} Hz, {self.missed} of "
+            f"{self.held:.1f} Hz held of {self.requested:.1f} Hz, {self.missed} of "
             f"{self.cycles + self.missed} cycles missed, late {1e6 * self.late_median:.0f} us "
             f"(99 %: {1e6 * self.late_p99:.0f}, worst {1e6 * self.late_max:.0f}), busy "
             f"{1e6 * self.busy_median:.0f} us (99 %: {1e6 * self.busy_p99:.0f}, worst "
@@ -129,7 +129,7 @@ class Timing:
         periods, begin = (cycles, mark[2]) if mark[0] else (cycles - 1, self._first)
         span = (last - begin) * S_PER_NS
         return TimingReport(
-            asked=self.rate,
+            requested=self.rate,
             held=periods / span if span > 0.0 else 0.0,
             cycles=cycles,
             missed=missed,
@@ -191,7 +191,7 @@ def timing_values(report: TimingReport | None) -> dict[str, object]:
     if report is None:
         return {}
     return {
-        "rate asked (Hz)": report.asked,
+        "requested rate (Hz)": report.requested,
         "rate held (Hz)": report.held,
         "cycles missed": report.missed,
         "jitter, median (us)": 1e6 * report.late_median,

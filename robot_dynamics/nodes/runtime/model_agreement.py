@@ -35,7 +35,7 @@ class ModelAnnouncement:
         self._node, self._model = node, model
         self._out = node.create_publisher(DiagnosticStatus, MODEL_TOPIC, DESCRIPTION_QOS)
         self._announced: Mapping[str, str] | None = None
-        node.every(CHECK_PERIOD_S, self._announce)
+        node.call_every(CHECK_PERIOD_S, self._announce)
 
     def _announce(self) -> None:
         terms = self._model.terms()
@@ -64,7 +64,7 @@ class ModelAgreement:
         self._topic = node.create_subscription(
             DiagnosticStatus, MODEL_TOPIC, self._on_model, ANNOUNCEMENT_QOS
         ).topic_name
-        node.every(CHECK_PERIOD_S, self._compare)
+        node.call_every(CHECK_PERIOD_S, self._compare)
 
     def _on_model(self, msg: DiagnosticStatus) -> None:
         self._theirs[msg.name] = {entry.key: entry.value for entry in msg.values}

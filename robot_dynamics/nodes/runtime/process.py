@@ -80,11 +80,13 @@ class Process:
     def __enter__(self) -> Process:
         for node in self.nodes:
             node.loop = self.loop
-            asked = node.parameters
-            self.loop.priority = max(self.loop.priority, getattr(asked, "realtime_priority", 0))
-            self.loop.cpus = self.loop.cpus or getattr(asked, "cpu_affinity", ())
-            self.loop.lock_memory |= getattr(asked, "lock_memory", False)
-            self.loop.collect_garbage &= getattr(asked, "collect_garbage", True)
+            parameters = node.parameters
+            self.loop.priority = max(
+                self.loop.priority, getattr(parameters, "realtime_priority", 0)
+            )
+            self.loop.cpus = self.loop.cpus or getattr(parameters, "cpu_affinity", ())
+            self.loop.lock_memory |= getattr(parameters, "lock_memory", False)
+            self.loop.collect_garbage &= getattr(parameters, "collect_garbage", True)
             self._executor.add_node(node)
         if self.loop.priority or self.loop.cpus or self.loop.lock_memory:
             self.loop.on_scheduled = self._log_scheduling

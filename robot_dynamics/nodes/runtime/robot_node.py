@@ -148,7 +148,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self._without_clock = False
         self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         self.loop_timers: list[LoopTimer] = []
-        self.every(REPORT_PERIOD_S, self._report)
+        self.call_every(REPORT_PERIOD_S, self._report)
 
     def read_clock(self) -> None:
         """Take the time from the node's clock, which is not that of the system."""
@@ -226,7 +226,7 @@ class RobotNode(ManagedNode, Generic[P]):
         failed = partial(self.refuse, "cycle")
         self._timing = self.loop.add(self.task, rate, tick, failed=failed, **io)
 
-    def every(self, period: float, work: Callable[[], object]) -> None:
+    def call_every(self, period: float, work: Callable[[], object]) -> None:
         """Call `work` every `period` s of steady time until `cleanup`; see `LoopTimer`."""
         self.loop_timers.append(LoopTimer(period, work))
 

@@ -38,13 +38,13 @@ two weights of `reference_table`; `lived` is the number of steps before the memb
 `alive` is 0 if it diverged. Those of the end effector are zero without one."""
 
 OPTIONAL: Mapping[str, Mapping[str, float]] = {
-    "sensed": {"sensor_delay": 0.0, "deviation": 0.0, "resolution": 0.0},
-    "sent": {"command_delay": 0.0},
-    "every": {"every": 1.0},
+    "imperfect_states": {"sensor_delay": 0.0, "deviation": 0.0, "resolution": 0.0},
+    "delayed_commands": {"command_delay": 0.0},
+    "longer_cycle": {"cycle_steps": 1.0},
     "passive": {"coulomb": 0.0, "stiction": 0.0, "lower": np.inf, "upper": np.inf},
     "stribeck": {"stiction": 0.0},
-    "uneven": {"load": 0.0, "offset": 0.0},
-    "remembers": {"memory": 0.0},
+    "load_or_offset": {"load": 0.0, "offset": 0.0},
+    "has_memory": {"memory": 0.0},
 }
 """Parameters that a structure may omit, for speed, and the magnitude that it then assumes."""
 
@@ -82,12 +82,12 @@ class CompiledLoop:
             self.inertias,
             passive=how.passive,
             stribeck=how.stribeck,
-            uneven=how.uneven,
-            remembers=how.remembers,
+            load_or_offset=how.load_or_offset,
+            has_memory=how.has_memory,
         )
         law = self._law = LawStages(self.inertias, how, controller)
         sizes = plant.sizes | law.sizes
-        self._tau = "tau" if how.sent or how.drives else "last"
+        self._tau = "tau" if how.delayed_commands or how.drives else "last"
         items = (*law.before(), *plant.steps(how.integrator), Record((self._tau,)))
         self.steps = fused(items, sizes, STATISTICS)
         self.native = NativeLoop(sizes, self.steps)
@@ -135,7 +135,9 @@ class CompiledLoop:
             rows = np.asarray(values, dtype=np.float64)
             native.set(memory, name, rows)
         resolution = native.array(memory, "resolution")
-        np.divide(1.0, resolution, out=native.array(memory, "fineness"), where=resolution > 0.0)
+        np.divide(
+            1.0, resolution, out=native.array(memory, "inverse_resolution"), where=resolution > 0.0
+        )
         deviation = native.array(memory, "deviation")
         native.array(memory, "noisy")[:, 0] = (deviation != 0.0).any(axis=(1, 2))[:, None]
         delays = (native.array(memory, x).max() for x in ("sensor_delay", "command_delay"))
@@ -200,10 +202,14 @@ def plant_parameters(
         "stribeck": np.broadcast_to(friction.stribeck, (n,)),
         "lower": robot.limits.lower if stops else -unbounded,
         "upper": robot.limits.upper if stops else unbounded,
-        "every": np.ones(1),
+        "cycle_steps": np.ones(1),
         **_springs(robot),
-        **({"load": friction.load, "offset": friction.offset} if friction.is_uneven else {}),
-        **(_memory(friction, n) if friction.remembers else {}),
+        **(
+            {"load": friction.load, "offset": friction.offset}
+            if friction.has_load_or_offset
+            else {}
+        ),
+        **(_memory(friction, n) if friction.has_memory else {}),
     }
 
 
@@ -244,8 +250,8 @@ def reference_table(
     loaded = model.friction is not None and bool(model.friction.load.any())
     load = model.inverse(q, qd, qdd) if loaded else None
     directions = _directions(model, q)
-    remembered = None if directions is None else held(directions, qd, model.friction_width)
-    effort = np.broadcast_to(model.friction_effort(qd, load, remembered), qd.shape)
+    presliding = None if directions is None else held(directions, qd, model.friction_width)
+    effort = np.broadcast_to(model.friction_effort(qd, load, presliding), qd.shape)
     if structure.mode == "feedforward":
         effort = effort + (model.inverse(q, qd, qdd) if load is None else load)
     end_effector = structure.end_effector
@@ -274,7 +280,7 @@ def _of_drives(model: Model, structure: LoopStructure, motion: Trajectory, t: Ar
 
 def _directions(model: Model, q: Array) -> Array | None:
     """Return the directions that friction remembers on a motion, shape of q."""
-    if model.friction is None or not model.friction.remembers:
+    if model.friction is None or not model.friction.has_memory:
         return None
     slip, elastic = (x.ravel() for x in model.friction.elements)
     states = slipped_along(np.tile(q, ELEMENTS), slip, elastic)

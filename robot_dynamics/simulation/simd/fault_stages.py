@@ -223,7 +223,10 @@ class FaultStages:
 
     def _hold(self) -> LoopStage:
         """Give positions and velocities to the drives, with the efforts of `_act`."""
-        places = [self._step.place(name) for name in ("sent_position", "sent_velocity", "commands")]
+        places = [
+            self._step.place(name)
+            for name in ("commanded_position", "commanded_velocity", "commands")
+        ]
 
         def function(**x: Array) -> dict[str, Any]:
             *new, commands = (x[array][part] for array, part in places)

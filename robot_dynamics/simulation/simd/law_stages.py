@@ -27,7 +27,13 @@ from robot_dynamics.control.command import command
 from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.intake import LOADS
-from robot_dynamics.control.laws import ALL_MODES, COUPLED, FEEDFORWARD, LAWS, position_error
+from robot_dynamics.control.laws import (
+    ALL_MODES,
+    FEEDFORWARD,
+    INERTIA_WEIGHTED,
+    LAWS,
+    position_error,
+)
 from robot_dynamics.control.limits import LARGEST_FINITE
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.control.motion import later
@@ -66,7 +72,7 @@ SIDE = ("side_q", "side_qd")
 LAW = "law_"
 """Prefix of the arrays with settings of the step, and of the one with its load."""
 
-HELD, OWN_INERTIA = ("sent_position", "sent_velocity"), "own_inertia"
+HELD, OWN_INERTIA = ("commanded_position", "commanded_velocity"), "own_inertia"
 """Arrays with commands to drives beside their efforts, and with the inertias that joints move."""
 
 SCALED = ("kp", "kd", "ki", "i_clamp", "bandwidth", "task_root", "task_damping", "effort")
@@ -87,12 +93,12 @@ class LoopStructure:
         mode: One of `control.laws.ALL_MODES`.
         integrator: One of `BATCH_INTEGRATORS`.
         stribeck: Whether friction at rest may exceed that of sliding.
-        uneven: Whether friction may grow with the load, or have an offset.
+        load_or_offset: Whether friction may grow with the load, or have an offset.
         passive: Whether joints have dry friction or stops.
-        remembers: Whether friction may remember the way; only with `passive`.
-        sensed: Whether states are measured late, with noise or in steps.
-        sent: Whether commands are on their way for a time.
-        every: Whether the control period may be longer than a step of the plant.
+        has_memory: Whether friction may remember the way; only with `passive`.
+        imperfect_states: Whether states are measured late, with noise or in steps.
+        delayed_commands: Whether commands are on their way for a time.
+        longer_cycle: Whether the control period may be longer than a step of the plant.
         shared: Whether all members follow one motion.
         end_effector: Link or frame whose error is measured and which modes in task space lead.
         base: One of `KNOWN_BASES` if the base moves, as the law knows it.
@@ -103,12 +109,12 @@ class LoopStructure:
     mode: str = "feedforward"
     integrator: str = "semi_implicit_euler"
     stribeck: bool = False
-    uneven: bool = False
+    load_or_offset: bool = False
     passive: bool = True
-    remembers: bool = False
-    sensed: bool = True
-    sent: bool = True
-    every: bool = True
+    has_memory: bool = False
+    imperfect_states: bool = True
+    delayed_commands: bool = True
+    longer_cycle: bool = True
     shared: bool = False
     end_effector: str | None = None
     base: str | None = None
@@ -182,18 +188,20 @@ class LawStages:
         step = controller.run_of_step.kernels.step
         self._step = StepOnMotion(step.n, step.equations, step.end_effector, step.projector)
         number = LAWS.index(structure.mode)
-        coupled = number == FEEDFORWARD and controller.model.coupled and not structure.drives
-        self._number = COUPLED if coupled else number
+        inertia_weighted = (
+            number == FEEDFORWARD and controller.model.inertia_weighted and not structure.drives
+        )
+        self._number = INERTIA_WEIGHTED if inertia_weighted else number
         self.numbers = law_parameters(controller)
         self.constant = constants_of(controller, structure)
         lasting = ("ki", "integral_time")
         never = all(self.constant[f"{LAW}{name}"].all() for name in lasting)
         self.integrates = self._mode.feedback and not never
         n, end_effector = self.n, REFERENCE_SIZE if structure.end_effector else 0
-        remembers = controller.model.friction is not None and controller.model.friction.remembers
+        has_memory = controller.model.friction is not None and controller.model.friction.has_memory
         self._end_effector = slice(4 * n + 2, 4 * n + 2 + end_effector)
         self._directions = slice(
-            self._end_effector.stop, self._end_effector.stop + (n if remembers else 0)
+            self._end_effector.stop, self._end_effector.stop + (n if has_memory else 0)
         )
         self._masses = TwoMasses.of(inertias.robot)
         of_drives = 3 * n if self._masses.joints else 0
@@ -203,10 +211,10 @@ class LawStages:
     def sizes(self) -> dict[str, int]:
         """Arrays of sensor, law and statistics, and their numbers of entries."""
         n, one = self.n, 1
-        state = ("integral", "last", "cut", "seen_q", "seen_qd", "measured_q", "measured_qd")
+        state = ("integral", "last", "saturation", "seen_q", "seen_qd", "measured_q", "measured_qd")
         statistics = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
         single = (
-            *("every", "wait", "due", "row", "key", "turn", "noisy"),
+            *("cycle_steps", "wait", "due", "row", "key", "turn", "noisy"),
             *("sensor_delay", "command_delay", "counted", "early", "late", "lived"),
         )
         return {
@@ -214,7 +222,7 @@ class LawStages:
             "noise": 2 * n,
             "deviation": 2 * n,
             "resolution": 2 * n,
-            "fineness": 2 * n,
+            "inverse_resolution": 2 * n,
             **dict.fromkeys((*state, *statistics), n),
             **dict.fromkeys((*single, *POSE_STATISTICS), one),
             **dict.fromkeys(SIDE if self._masses.joints else (), n),
@@ -228,17 +236,21 @@ class LawStages:
         kept: tuple[Item, ...] = ()
         if self._masses.joints:
             kept = (self._encode(),)
-        if self.how.sensed:
+        if self.how.imperfect_states:
             kept = (*kept, Remember("states", self._side))
             late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
             noise = When("noisy", (Normals("noise", "key", "turn"),))
             read = (*read, late, noise, self._measure())
         cycle: tuple[Item, ...] = (*read, self._law())
-        cycle = (self._timing(), *kept, When("due", cycle)) if self.how.every else (*kept, *cycle)
+        cycle = (
+            (self._timing(), *kept, When("due", cycle))
+            if self.how.longer_cycle
+            else (*kept, *cycle)
+        )
         way: tuple[Item, ...] = (self._act(),)
-        if self.how.sent:
+        if self.how.delayed_commands:
             recall = Recall("commands", "command_delay", self._acting)
-            way = (Remember("commands", self._sent), *way, When("command_delay", (recall,)))
+            way = (Remember("commands", self._commands), *way, When("command_delay", (recall,)))
         if self.how.drives:
             way = (*way, self._drive())
         row = LookUp("reference", "row", self.how.shared)
@@ -246,7 +258,7 @@ class LawStages:
 
     def _see(self) -> LoopStage:
         """Copy the true state, which is the measured one without a sensor."""
-        name = "seen" if self.how.sensed else "measured"
+        name = "seen" if self.how.imperfect_states else "measured"
 
         def function(**x: Array) -> dict[str, Any]:
             return dict(zip((f"{name}_q", f"{name}_qd"), (x[y] for y in self._side), strict=True))
@@ -273,12 +285,12 @@ class LawStages:
     def _timing(self) -> LoopStage:
         """Test whether a control period begins in this step."""
 
-        def function(wait: Array, every: Array) -> dict[str, Any]:
+        def function(wait: Array, cycle_steps: Array) -> dict[str, Any]:
             due = select(wait[0], 0.5, 1.0, 0.0)
-            left = select(wait[0], 0.5, every[0], wait[0]) - 1.0
+            left = select(wait[0], 0.5, cycle_steps[0], wait[0]) - 1.0
             return {"due": np.array([due]), "wait": np.array([left])}
 
-        return LoopStage("timing", function, ("wait", "every"), ("due", "wait"))
+        return LoopStage("timing", function, ("wait", "cycle_steps"), ("due", "wait"))
 
     def _measure(self) -> LoopStage:
         """Add noise and quantise."""
@@ -287,16 +299,16 @@ class LawStages:
         def function(**x: Array) -> dict[str, Any]:
             true = np.concatenate([x["seen_q"], x["seen_qd"]])
             noisy = true + x["deviation"] * x["noise"]
-            steps = zip(noisy, x["resolution"], x["fineness"], strict=True)
+            steps = zip(noisy, x["resolution"], x["inverse_resolution"], strict=True)
             read = np.array([quantised(*one) for one in steps])
             return {"measured_q": read[:n], "measured_qd": read[n:]}
 
-        reads = ("seen_q", "seen_qd", "deviation", "noise", "resolution", "fineness")
+        reads = ("seen_q", "seen_qd", "deviation", "noise", "resolution", "inverse_resolution")
         return LoopStage("measure", function, reads, ("measured_q", "measured_qd"))
 
     def _law(self) -> LoopStage:
         """Compute the command of a control period by the law and the command of the step."""
-        stage, kept = laws_of(self._step)[self._number], [*self._sent, "cut"]
+        stage, kept = laws_of(self._step)[self._number], [*self._commands, "saturation"]
         kept += ["integral"] if self.integrates else []
         fields_of = {"last": "tau"}
 
@@ -304,23 +316,25 @@ class LawStages:
             facts = self._facts(x)
             facts.learn(stage.function(facts))
             found = command(facts)
-            due = x["due"][0] if self.how.every else 1.0
+            due = x["due"][0] if self.how.longer_cycle else 1.0
             results: dict[str, Any] = {
                 name: where(due, found[fields_of.get(name, name)], x[name]) for name in kept
             }
-            if self.how.sensed:
+            if self.how.imperfect_states:
                 results["turn"] = x["turn"] + due
             return results
 
         reads = (
-            *("reference", "measured_q", "measured_qd", "every", "h"),
+            *("reference", "measured_q", "measured_qd", "cycle_steps", "h"),
             *(name for name, constant in self.constant.items() if not constant.all()),
             *kept,
             *((OWN_INERTIA,) if self.how.drives else ()),
-            *(("due",) if self.how.every else ()),
-            *(("turn",) if self.how.sensed else ()),
+            *(("due",) if self.how.longer_cycle else ()),
+            *(("turn",) if self.how.imperfect_states else ()),
         )
-        return LoopStage("law", function, reads, (*kept, *(("turn",) if self.how.sensed else ())))
+        return LoopStage(
+            "law", function, reads, (*kept, *(("turn",) if self.how.imperfect_states else ()))
+        )
 
     def _facts(self, x: Mapping[str, Array]) -> Facts:
         """Return the facts of a cycle that tracks: nothing fades, is lost, or is watched."""
@@ -329,7 +343,7 @@ class LawStages:
         rows = [row[i * n : (i + 1) * n] for i in range(len(ROWS))]
         if self._masses.joints:
             rows[0], rows[1], tau = np.split(row[self._of_drives], 3)
-            rows[3] = tau if self._number in (FEEDFORWARD, COUPLED) else rows[3]
+            rows[3] = tau if self._number in (FEEDFORWARD, INERTIA_WEIGHTED) else rows[3]
         known: dict[str, Any] = {}
         for layout in (step.state, step.arrived):
             initial = layout.initial()
@@ -339,7 +353,7 @@ class LawStages:
             entries = self._entries(f"{LAW}{name}", x).reshape(shape)
             known[name] = entries if shape else entries[()]
         q, qd = x["measured_q"], x["measured_qd"]
-        period = x["every"][0] * x["h"][0]
+        period = x["cycle_steps"][0] * x["h"][0]
         known |= {
             **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
             "status": float(Status.TRACKING),
@@ -359,11 +373,11 @@ class LawStages:
             "error": position_error(rows[0], q, self._continuous),
             "error_rate": rows[1] - qd,
             "reference_tau": rows[3],
-            "has_tau": float(self._number in (FEEDFORWARD, COUPLED)),
+            "has_tau": float(self._number in (FEEDFORWARD, INERTIA_WEIGHTED)),
             "table_friction": None,
             "tau": x["last"],
             "total": x["last"],
-            "cut": x["cut"],
+            "saturation": x["saturation"],
             "load": self._entries(f"{LAW}load", x),
             "continuous": step.continuous,
         }
@@ -392,7 +406,7 @@ class LawStages:
         return finite if constant.all() else np.where(constant, finite, x[name])
 
     @property
-    def _sent(self) -> tuple[str, ...]:
+    def _commands(self) -> tuple[str, ...]:
         """Arrays of the commands."""
         return (*HELD, "last") if self.how.drives else ("last",)
 
@@ -405,9 +419,9 @@ class LawStages:
         """Pass the commands on."""
 
         def function(**x: Array) -> dict[str, Any]:
-            return dict(zip(self._acting, (x[name] for name in self._sent), strict=True))
+            return dict(zip(self._acting, (x[name] for name in self._commands), strict=True))
 
-        return LoopStage("act", function, self._sent, self._acting)
+        return LoopStage("act", function, self._commands, self._acting)
 
     def _drive(self) -> LoopStage:
         """Close the loop in the drives."""
@@ -424,7 +438,7 @@ class LawStages:
         n, end_effector = self.n, self.how.end_effector
 
         def function(**x: Array) -> dict[str, Any]:
-            counts = x["alive"][0] * (x["due"][0] if self.how.every else 1.0)
+            counts = x["alive"][0] * (x["due"][0] if self.how.longer_cycle else 1.0)
             q, qd = x["q"][:n], x["qd"][:n]
             e = position_error(x["reference"][:n], q, self._continuous)
             speed = qd @ qd
@@ -433,7 +447,7 @@ class LawStages:
                 "square_error": x["square_error"] + counts * (e * e),
                 "peak_error": _largest(x["peak_error"], counts, e),
                 "peak_effort": _largest(x["peak_effort"], counts, x["tau"]),
-                "saturated": x["saturated"] + counts * x["cut"],
+                "saturated": x["saturated"] + counts * x["saturation"],
                 "counted": x["counted"] + counts,
                 "early": x["early"] + np.array([counts * early * speed]),
                 "late": x["late"] + np.array([counts * late * speed]),
@@ -463,8 +477,8 @@ class LawStages:
         of_end_effector = POSE_STATISTICS if end_effector is not None else ()
         sums = (*statistics, "early", "late", "lived", *stops, *of_end_effector)
         reads = (
-            *("reference", "q", "qd", "tau", "cut", "alive"),
-            *(("due",) if self.how.every else ()),
+            *("reference", "q", "qd", "tau", "saturation", "alive"),
+            *(("due",) if self.how.longer_cycle else ()),
             *(("lower", "upper") if self.how.passive else ()),
         )
         return LoopStage("observe", function, (*reads, *sums), sums)
@@ -507,9 +521,9 @@ def _constants(name: str, values: Array, varied: Sequence[str]) -> Array:
     return (values == 0.0) | np.isinf(values) | ones
 
 
-def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
+def quantised(x: Any, resolution: Any, inverse_resolution: Any) -> Any:
     """The nearest multiple of the resolution, whose inverse is given; x where that is zero."""
-    steps = rounded(x * fineness)
+    steps = rounded(x * inverse_resolution)
     return select(0.0, resolution, resolution * steps, x)
 
 

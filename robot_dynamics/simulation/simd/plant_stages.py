@@ -49,8 +49,8 @@ class PlantStages:
         inertias: Base parameters of the structure.
         passive: Whether joints have dry friction or stops.
         stribeck: Whether friction at rest may exceed that of sliding.
-        uneven: Whether friction may grow with the load, or have an offset.
-        remembers: Whether friction may remember the way; only with `passive`.
+        load_or_offset: Whether friction may grow with the load, or have an offset.
+        has_memory: Whether friction may remember the way; only with `passive`.
         velocity_terms: Whether Coriolis and centrifugal efforts act; not on an arm that adds them
             to its commands itself.
     """
@@ -61,13 +61,13 @@ class PlantStages:
         *,
         passive: bool = True,
         stribeck: bool = False,
-        uneven: bool = False,
-        remembers: bool = False,
+        load_or_offset: bool = False,
+        has_memory: bool = False,
         velocity_terms: bool = True,
     ) -> None:
-        self.inertias, self._passive, self._remembers = inertias, passive, remembers
+        self.inertias, self._passive, self._has_memory = inertias, passive, has_memory
         self._velocity_terms = velocity_terms
-        self._stribeck, self._uneven = stribeck, uneven
+        self._stribeck, self._load_or_offset = stribeck, load_or_offset
         self.n = inertias.arm.dof
         self._masses = masses = TwoMasses.of(inertias.robot)
         of_links = composite_body.elimination_parents(inertias.arm)
@@ -84,7 +84,7 @@ class PlantStages:
 
     @property
     def _offset(self) -> tuple[str, ...]:
-        return ("offset",) if self._uneven else ()
+        return ("offset",) if self._load_or_offset else ()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -93,7 +93,7 @@ class PlantStages:
         parameters = {"body": len(self.inertias), "gravity": 3, "h": 1}
         of_joints = (
             *("viscous", "coulomb", "stiction", "stribeck", "lower", "upper", "rotor", "tau"),
-            *(("load", "offset") if self._uneven else ()),
+            *(("load", "offset") if self._load_or_offset else ()),
         )
         of_masses = (
             *("q", "qd", "c", "dry", "low", "high", "cases", "guess", "v", "p", "acting"),
@@ -108,7 +108,7 @@ class PlantStages:
             "A": len(self._pairs),
             "unsettled": 1,
             "alive": 1,
-            **(self._of_memory if self._remembers else {}),
+            **(self._of_memory if self._has_memory else {}),
         }
 
     @property
@@ -128,12 +128,12 @@ class PlantStages:
             return (self._equations(), self._glide(), *end)
         dry, stops, cases = self._dry(), self._stops(), self._find_cases()
         # Recomputing these is cheaper than loading; the last step's impulses are overwritten by now
-        bounds = (stops,) if self._uneven or self._remembers else (dry, stops)
+        bounds = (stops,) if self._load_or_offset or self._has_memory else (dry, stops)
         newton = Repeat(ROUNDS - 2, "unsettled", (*bounds, self._solve(), cases))
         sweep = When("unsettled", (*bounds, self._sweep(), cases))
         again = When("unsettled", (self._begin(), Repeat(ATTEMPTS, "unsettled", (newton, sweep))))
         rounds: tuple[Item, ...] = (self._first_round(), again)
-        if self._remembers:
+        if self._has_memory:
             soft = Repeat(MEMORY_ROUNDS, "alive", (self._springs(), *rounds))
             rounds = (soft, self._spring_effort())
         return (dry, stops, self._equations(), *rounds, *end)
@@ -193,7 +193,7 @@ class PlantStages:
             # c = M qd + h (tau - b), and h b - M qd is h times the effort of the acceleration
             # -qd / h: cheaper than a product with the matrix
             M, tau = self._motion(x, "q", "qd", -x["qd"][:n] / h)
-            drive = x["tau"] - x["offset"] if self._uneven else x["tau"]
+            drive = x["tau"] - x["offset"] if self._load_or_offset else x["tau"]
             tau = tau - x["push"] if self._pushes else tau
             push = masses.at_drives(drive) - masses.at_links(tau)
             c = masses.at_drives(x["rotor"]) * x["qd"] + h * push
@@ -202,13 +202,13 @@ class PlantStages:
                 spring, held = self._implicit_springs(x)
                 A, c = A + spring, c + held
             A = np.array([A[pair] for pair in self._pairs])
-            if self._remembers:
+            if self._has_memory:
                 return {"rigid": A, "momentum": c, "v": 1.0 * x["qd"]}
             return {"A": A, "c": c}
 
         reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
         reads += (*self._base, *self._of_springs, *self._pushes)
-        writes = ("rigid", "momentum", "v") if self._remembers else ("A", "c")
+        writes = ("rigid", "momentum", "v") if self._has_memory else ("A", "c")
         return LoopStage("equations", function, reads, writes)
 
     def _implicit_springs(self, x: dict[str, Array]) -> tuple[Array, Array]:
@@ -247,22 +247,22 @@ class PlantStages:
             h, dry = x["h"][0], x["coulomb"]
             if self._stribeck:
                 dry = dry + x["stiction"] * np.exp(-((x["qd"][drives] / x["stribeck"]) ** 2))
-            if self._uneven:  # effort borne by the links in the last step
+            if self._load_or_offset:  # effort borne by the links in the last step
                 borne = x["tau"] - x["offset"]
-                if not self._remembers:
+                if not self._has_memory:
                     borne = borne + x["p"][drives] / h - x["viscous"] * x["qd"][drives]
                 dry = dry + x["load"] * abs(borne)
-            if self._remembers:
+            if self._has_memory:
                 share = dry * x["memory"] / ELEMENTS
                 return {"dry": at_drives(h * dry * (1.0 - x["memory"])), "share": share}
             return {"dry": at_drives(h * dry)}
 
         at_rest = ("stiction", "stribeck", "qd") if self._stribeck else ()
-        uneven = ("load", "offset", "tau") if self._uneven else ()
-        borne = ("p", "viscous", "qd") if self._uneven and not self._remembers else ()
-        memory = ("memory",) if self._remembers else ()
-        reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven, *borne, *memory))
-        writes = ("dry", "share") if self._remembers else ("dry",)
+        load_or_offset = ("load", "offset", "tau") if self._load_or_offset else ()
+        borne = ("p", "viscous", "qd") if self._load_or_offset and not self._has_memory else ()
+        memory = ("memory",) if self._has_memory else ()
+        reads = dict.fromkeys(("coulomb", "h", *at_rest, *load_or_offset, *borne, *memory))
+        writes = ("dry", "share") if self._has_memory else ("dry",)
         return LoopStage("dry", function, tuple(reads), writes)
 
     def _springs(self) -> LoopStage:
@@ -321,7 +321,7 @@ class PlantStages:
             found, changes = self._cases(A, {**x, "v": v, "p": p, "cases": cases})
             return {"v": v, "p": p, "cases": found, "unsettled": x["alive"] * changes}
 
-        guess = "v" if self._remembers else "qd"
+        guess = "v" if self._has_memory else "qd"
         reads = ("A", "c", guess, "p", "dry", "low", "high", "alive")
         return LoopStage("first_round", function, reads, ("v", "p", "cases", "unsettled"))
 
@@ -422,9 +422,9 @@ class PlantStages:
             push = x["p"] / x["h"][0] if passive else 0.0
             viscous = masses.at_drives(x["viscous"])
             acting = masses.at_drives(x["tau"]) + push - viscous * x["v"]
-            if self._remembers:
+            if self._has_memory:
                 acting = acting - x["spring"]
-            if self._uneven:
+            if self._load_or_offset:
                 acting = acting - masses.at_drives(x["offset"])
             return {"acting": acting}
 
@@ -461,7 +461,7 @@ class PlantStages:
         held = ("v", "cases") if passive else ()
         springs = (*self._of_springs, *self._pushes)
         parameters = ("body", "gravity", "rotor", "acting", "h", *self._base, *springs)
-        spring = ("spring",) if self._remembers else ()
+        spring = ("spring",) if self._has_memory else ()
         reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()), *spring)
         return (
             LoopStage("acting", acting, reads, ("acting",)),
@@ -474,7 +474,7 @@ class PlantStages:
     def _arrive(self) -> LoopStage:
         """Take over the new state; a member that diverged keeps its position, at rest."""
         kept = ("q", "qd", "p") if self._passive else ("q", "qd")
-        memory = ("z", "slip", "elastic") if self._remembers else ()
+        memory = ("z", "slip", "elastic") if self._has_memory else ()
 
         def function(**x: Array) -> dict[str, Any]:
             # A NaN propagates through the sums
@@ -484,7 +484,7 @@ class PlantStages:
             still = np.zeros(self._masses.size)
             old = {"q": x["q"], "qd": still, "p": still}
             present = {name: where(alive, new[name], old[name]) for name in kept}
-            if self._remembers:
+            if self._has_memory:
                 z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in memory)
                 way = (present["q"] - x["q"])[self._masses.drives] / slip
                 present["z"] = slipped(z, way, elastic).ravel()

@@ -52,7 +52,7 @@ def test_friction_with_memory_is_read_as_it_was_written_and_older_files_have_non
             del own[name]
     path.write_text(yaml.safe_dump(content))
     older = read_parameters(path, robot).friction
-    assert not older.remembers
+    assert not older.has_memory
     np.testing.assert_array_equal(older.coulomb, friction.coulomb)
 
 

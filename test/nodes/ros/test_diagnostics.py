@@ -209,7 +209,7 @@ def test_a_loop_reports_the_rate_that_it_was_asked_for(start, report_of, namespa
     status = report_of(
         f"{name}/simulator_node", lambda s: "rate held (Hz)" in values(s), "a report of the loop"
     )
-    assert values(status)["rate asked (Hz)"] == "50"  # cycles per second of real time
+    assert values(status)["requested rate (Hz)"] == "50"  # cycles per second of real time
     assert float(values(status)["rate held (Hz)"]) > 0.0
     assert float(values(status)["jitter, worst (us)"]) >= 0.0
     assert int(values(status)["cycles missed"]) >= 0
@@ -226,7 +226,7 @@ def test_every_node_reports_from_one_process(start, report_of):
             node, lambda s: "rate held (Hz)" in keys(s), f"a report of {node}'s loop"
         )
         assert status.hardware_id == "planar_2r"
-        assert "rate asked (Hz)" in keys(status)
+        assert "requested rate (Hz)" in keys(status)
 
 
 def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(

@@ -124,7 +124,9 @@ def test_each_robot_reports_for_itself(together, listener):
     def both():
         for msg in list(reports):
             for status in msg.status:
-                rate = {entry.key: entry.value for entry in status.values}.get("rate asked (Hz)")
+                rate = {entry.key: entry.value for entry in status.values}.get(
+                    "requested rate (Hz)"
+                )
                 if rate is not None:
                     rates[status.name] = float(rate)
         return len(rates) == 2

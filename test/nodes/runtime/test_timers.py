@@ -59,7 +59,7 @@ def test_no_chore_is_done_while_a_callback_of_the_executor_runs(process):
         time.sleep(10 * PERIOD)
         meanwhile.append(len(done) - before)
 
-    node.every(PERIOD, lambda: done.append(threading.get_native_id()))
+    node.call_every(PERIOD, lambda: done.append(threading.get_native_id()))
     wait_for(lambda: done, "the timer")
     timer = node.create_timer(PERIOD, callback)
     wait_for(lambda: meanwhile, "the callback")
@@ -97,7 +97,7 @@ def test_what_is_destroyed_while_the_executor_gathers_does_not_end_the_process(p
 
 def test_a_node_that_is_cleaned_up_has_no_chores_but_its_report(process):
     (node,), done = process.nodes, []
-    node.every(PERIOD, lambda: done.append(1))
+    node.call_every(PERIOD, lambda: done.append(1))
     wait_for(lambda: done, "the timer")
     node.trigger_deactivate()
     node.trigger_cleanup()
@@ -116,7 +116,7 @@ def test_what_timers_messages_services_and_cycles_raise_is_logged_and_they_go_on
         calls[place] += 1
         raise RuntimeError("broken\nin two lines")
 
-    node.every(PERIOD, partial(fail, "timer"))
+    node.call_every(PERIOD, partial(fail, "timer"))
     node.create_subscription(String, "topic", partial(fail, "topic"), 1)
     node.create_service(Trigger, "service", partial(fail, "service"))
     looped = node.create_loop_subscriber(WrenchStamped, "looped", partial(fail, "looped"), EACH)

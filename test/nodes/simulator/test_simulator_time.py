@@ -200,7 +200,7 @@ def test_a_real_time_factor_above_one_asks_for_more_cycles_per_second(start, pee
             for status in msg.status
             if status.name == f"{name[1:]}/simulator_node"
             for value in status.values
-            if value.key == "rate asked (Hz)"
+            if value.key == "requested rate (Hz)"
         }
 
     assert wait_for(rates, "a report") == {5.0 * RATE}

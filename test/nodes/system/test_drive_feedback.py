@@ -46,7 +46,7 @@ def test_the_arm_goes_to_a_goal_by_its_drives(arm):
     wait_for(lambda: np.abs(arm.commanded[-1].velocity).max() < 1e-9, "no commanded velocity")
 
 
-def test_an_end_effector_that_leads_the_arm_is_told_of_the_damping(start, peer, namespace):
+def test_a_person_who_leads_the_arm_is_told_of_the_damping(start, peer, namespace):
     arguments, _ = namespace
     node = start(
         "controller_node",

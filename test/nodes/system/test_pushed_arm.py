@@ -34,8 +34,8 @@ def arm(start_for_module, peer):
     return ArmSystem(start_for_module, peer, common, own, {"simulator": ["-r", "wrench:=push"]})
 
 
-class EndEffector:
-    """A person who pushes the endpoint until it lets go; a wrench is that of the arm on it."""
+class Person:
+    """A person who pushes the endpoint until letting go; a wrench is that of the arm on it."""
 
     def __init__(self, arm, peer):
         self._arm, self.force = arm, np.zeros(3)
@@ -52,8 +52,8 @@ class EndEffector:
 
 
 @pytest.fixture(scope="module")
-def end_effector(arm, peer):
-    return EndEffector(arm, peer)
+def person(arm, peer):
+    return Person(arm, peer)
 
 
 def expected(arm):
@@ -61,16 +61,16 @@ def expected(arm):
     return ARM.jacobian(np.array(arm.states[-1].position))[:3].T @ FORCE
 
 
-def test_a_push_is_reported_with_its_joint_efforts(arm, end_effector, peer):
+def test_a_push_is_reported_with_its_joint_efforts(arm, person, peer):
     external = peer.listen(JointState, "external_effort", 1000)
     reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
-    end_effector.force = np.zeros(3)
+    person.force = np.zeros(3)
     wait_for(lambda: external, "external efforts")
     assert list(external[-1].name) == NAMES
     # At rest under the weight that the model knows: round-off, and friction of the URDF in motion
     wait_for(lambda: np.abs(external[-1].effort).max() < 0.05, "none at rest")
     controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
-    end_effector.force = FORCE
+    person.force = FORCE
     # The arm yields to PD without a stop; at rest the observer sees the push itself
     wait_for(
         lambda: np.abs(np.array(external[-1].effort) - expected(arm)).max() < 0.5,
@@ -98,34 +98,32 @@ def test_a_push_is_reported_with_its_joint_efforts(arm, end_effector, peer):
 
     # What the drives give is measured, not the push; the arm may still yield to it
     wait_for(balanced, "efforts that balance the push")
-    end_effector.force = np.zeros(3)
+    person.force = np.zeros(3)
     controller.wait_for_log("no external effort beyond its threshold any more", before)
     assert "stopped" not in controller.log[before:]
 
 
-def test_a_monitor_observes_the_push_from_measured_efforts(
-    arm, end_effector, peer, start_for_module
-):
+def test_a_monitor_observes_the_push_from_measured_efforts(arm, person, peer, start_for_module):
     external = peer.listen(JointState, "/monitor_node/external_effort", 1000)
     start_for_module("monitor_node", {"urdf_path": "planar_2r"})
-    end_effector.force = FORCE
+    person.force = FORCE
     wait_for(
         lambda: external and np.abs(np.array(external[-1].effort) - expected(arm)).max() < 0.5,
         "the efforts of the push",
     )
-    end_effector.force = np.zeros(3)
+    person.force = np.zeros(3)
     wait_for(lambda: np.abs(external[-1].effort).max() < 0.5, "none without it")
 
 
-def test_a_push_stops_the_arm_until_it_is_resumed(arm, end_effector, peer):
+def test_a_push_stops_the_arm_until_it_is_resumed(arm, person, peer):
     assert peer.set_parameters("controller_node", {"collision.reaction": "stop"}).successful
     controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
     goal = START + 0.5
     arm.send(NAMES, (3.0, goal))
     wait_for(arm.follows, "a motion")
-    end_effector.force = FORCE
+    person.force = FORCE
     controller.wait_for_log("call controller_node/resume to go on", before)
-    end_effector.force = np.zeros(3)
+    person.force = np.zeros(3)
     line = next(x for x in controller.log[before:].splitlines() if "stopped: " in x)
     assert re.search(
         r"stopped: joint 'joint_[12]' feels an external [\d.]+ N m, beyond its threshold of [\d.]+ "
@@ -139,17 +137,15 @@ def test_a_push_stops_the_arm_until_it_is_resumed(arm, end_effector, peer):
     arm.goes_to(NAMES, START, 0.02)
 
 
-def test_an_arm_that_an_end_effector_led_stays_there_and_follows_the_next_motion(
-    arm, end_effector, peer
-):
+def test_an_arm_that_a_person_led_stays_there_and_follows_the_next_motion(arm, person, peer):
     led = {"mode": "gravity_compensation", "collision.reaction": "report"}
     assert peer.set_parameters("controller_node", led).successful
     controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
     began = arm.position()
-    end_effector.force = 0.1 * FORCE  # or it would fly off where a busy machine lets go late
+    person.force = 0.1 * FORCE  # or it would fly off where a busy machine lets go late
     # Beyond the limit of tracking errors, and with a speed that the end effector leaves it
     wait_for(lambda: np.abs(arm.position() - began).max() > 0.6, "an arm that is led")
-    end_effector.force = np.zeros(3)
+    person.force = np.zeros(3)
     assert peer.set_parameter("controller_node", "mode", "feedforward").successful
     left = arm.position()
     stood = arm.comes_to_rest(0.02)

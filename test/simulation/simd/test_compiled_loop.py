@@ -96,11 +96,13 @@ def loaded(robot, member):
     return heavy.with_payload(robot.tips[0], mass=member.payload, com=(0.0, 0.0, 0.1))
 
 
-def model_of(dynamics, member, coupled):
+def model_of(dynamics, member, inertia_weighted):
     gains = gains_for(dynamics, bandwidth=member.bandwidth)
     gains = Gains(member.stiffness * gains.kp, gains.kd, np.array([member.ki]), np.array([5.0]))
     friction = Friction.of(dynamics.robot)
-    return Model(dynamics, gains, friction, bandwidth=member.bandwidth, coupled=coupled)
+    return Model(
+        dynamics, gains, friction, bandwidth=member.bandwidth, inertia_weighted=inertia_weighted
+    )
 
 
 VARIED = ("kp", "kd", "ki", "i_clamp", "effort", "effort_rate")
@@ -172,10 +174,10 @@ def scalar_motion(
 
 
 def compiled_motions(
-    robot, dynamics, motion, members, structure, threads=1, base=None, coupled=False
+    robot, dynamics, motion, members, structure, threads=1, base=None, inertia_weighted=False
 ):
     n = robot.dof
-    models = [model_of(dynamics, member, coupled) for member in members]
+    models = [model_of(dynamics, member, inertia_weighted) for member in members]
     t = np.arange(SECOND) * STEP
     moved = None if base is None else in_steps(base, robot, t, STEP)
     known = structure.base == "motion"
@@ -196,7 +198,7 @@ def compiled_motions(
             "resolution": np.repeat([member.resolution, 0.0], n),
             "sensor_delay": np.array([member.sensor_delay]),
             "command_delay": np.array([member.command_delay]),
-            "every": np.array([member.every]),
+            "cycle_steps": np.array([member.every]),
             f"{LAW}effort_rate": np.full(n, member.effort_rate),
             f"{LAW}effort": member.limit_share * robot.limits.effort,
         }
@@ -224,7 +226,7 @@ THOROUGH = (
 
 
 @pytest.mark.parametrize(
-    ("name", "mode", "integrator", "coupled"),
+    ("name", "mode", "integrator", "inertia_weighted"),
     [
         ("planar_2r", "feedforward", EULER, False),
         ("planar_2r", "pd", KUTTA, False),
@@ -232,7 +234,7 @@ THOROUGH = (
         *(pytest.param(*case, marks=pytest.mark.thorough) for case in THOROUGH),
     ],
 )
-def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, coupled):
+def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, inertia_weighted):
     robot = arm_named(name)
     dynamics = Dynamics(robot)
     motion = interpolate(excitation(robot, 1.0, share=0.2))
@@ -240,7 +242,9 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
     if mode in TASK_MODES:
         members = MEMBERS[1:5]  # whose end effectors turn little: the RMS of rotations is a series
     structure = LoopStructure(mode, integrator, end_effector=robot.tips[0], varied=VARIED)
-    ours, models = compiled_motions(robot, dynamics, motion, members, structure, coupled=coupled)
+    ours, models = compiled_motions(
+        robot, dynamics, motion, members, structure, inertia_weighted=inertia_weighted
+    )
     for k, (member, model) in enumerate(zip(members, models, strict=True)):
         log = scalar_motion(robot, model, mode, motion, member, integrator)
         at = slice(None, None, member.every)
@@ -324,7 +328,7 @@ def test_a_lane_takes_all_settings_of_the_end_effector(mode):
     )
     member = Member(mass_error=0.1, payload=1.0)
     model = replace(
-        model_of(dynamics, member, coupled=False),
+        model_of(dynamics, member, inertia_weighted=False),
         friction=Friction(np.full(6, 0.3), np.full(6, 0.5)),
     )
     task = Task(model, end_effector, settings)
@@ -386,7 +390,7 @@ def test_a_lane_that_diverges_stands_still_and_leaves_the_others_alone():
 
 def test_a_parameter_that_the_structure_leaves_out_is_refused():
     robot = arm_named("planar_2r")
-    structure = LoopStructure("pd", sensed=False, varied=VARIED)
+    structure = LoopStructure("pd", imperfect_states=False, varied=VARIED)
     with pytest.raises(ArgumentError) as refused:
         compiled_motions(
             robot,
@@ -396,7 +400,8 @@ def test_a_parameter_that_the_structure_leaves_out_is_refused():
             structure,
         )
     assert str(refused.value) == (
-        "deviation is given, but the loop was compiled without; take LoopStructure(sensed=True)"
+        "deviation is given, but the loop was compiled without; take "
+        "LoopStructure(imperfect_states=True)"
     )
 
 
@@ -422,7 +427,13 @@ def test_a_structure_that_leaves_out_what_is_not_there_moves_the_same():
         0
     ]
     lean = LoopStructure(
-        "pd", passive=False, sensed=False, sent=False, every=False, shared=True, varied=VARIED
+        "pd",
+        passive=False,
+        imperfect_states=False,
+        delayed_commands=False,
+        longer_cycle=False,
+        shared=True,
+        varied=VARIED,
     )
     short = compiled_motions(robot, dynamics, motion, [member], lean)[0]
     for what in ("q", "qd", "tau"):

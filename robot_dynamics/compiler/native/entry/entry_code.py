@@ -216,7 +216,7 @@ class EntryWriter:
         self.count = "0"  # N of a batch
         self.scratch = code.stack("i64", python.MOST_DIMENSIONS)  # dimensions of a new array
         self.places = "%args"  # address of the arguments, one after the other
-        self.own = 0  # sum of the inputs of `BESIDE` that the kernel has
+        self.own = 0  # sum of the inputs of `KEYWORD_INPUTS` that the kernel has
         self.alone = "false"  # i1: the caller wants a single thread
         self.made: list[str] = []  # arrays
         self.failures: list[tuple[str, list[str]]] = []  # label, and what to drop there
@@ -227,8 +227,8 @@ class EntryWriter:
         """Find the arguments of a call, and return `out` or None.
 
         A kernel takes its inputs in order. The entry of a method (`self` is the object `method`)
-        takes those of `BESIDE` by keyword: its table says where the code for a combination of them
-        begins, with the keywords found, and what that is bound to.
+        takes those of `KEYWORD_INPUTS` by keyword: its table says where the code for a combination
+        of them begins, with the keywords found, and what that is bound to.
         """
         code, none = self.code, self.object("none")
         self.own = python.beside_of(inputs)
@@ -269,7 +269,7 @@ class EntryWriter:
         code.label("others")
         self._go_on(beside, "%found")
         code.label("gather")
-        motion = [name for name in inputs if name not in python.BESIDE]
+        motion = [name for name in inputs if name not in python.KEYWORD_INPUTS]
         self.require(code.equal("i64", "%nargs", str(len(motion))))
         self.require(code.equal("i64", frame, self.object("place")))
         for k, name in enumerate(inputs):
@@ -304,7 +304,7 @@ class EntryWriter:
         self.require(self.code.let(f"icmp ne i64 {known}, 0"))
 
     def _found(self, found: str) -> tuple[str, str, str, str]:
-        """`out` or None, whether the caller wants one thread, the sum of `BESIDE`, and `frame`."""
+        """`out` or None, whether to use one thread, the sum of `KEYWORD_INPUTS`, and `frame`."""
         code, none = self.code, self.object("none")
 
         def value(name: str) -> str:
@@ -316,7 +316,7 @@ class EntryWriter:
         self.require(code.let(f"or i1 {default}, {one}"))
         out = code.let(f"select i1 {code.equal('i64', given, '0')}, i64 {none}, i64 {given}")
         beside = "0"
-        for name, bit in python.BESIDE.items():
+        for name, bit in python.KEYWORD_INPUTS.items():
             present = code.let(f"icmp ne i64 {value(name)}, 0")
             bits = code.let(f"select i1 {present}, i64 {bit}, i64 0")
             beside = code.let(f"or i64 {beside}, {bits}")

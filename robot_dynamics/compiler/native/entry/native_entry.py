@@ -42,16 +42,16 @@ TUPLE_HASH = 24 if tuple.__basicsize__ > 24 else 0  # Python 3.14 keeps it; -1: 
 C_CONTIGUOUS, F_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x2, 0x4, 0x100, 0x400
 MOST_DIMENSIONS = 64  # of any array of NumPy
 
-BESIDE = {"wrench": 1, "payload": 2, "gravity": 4}
+KEYWORD_INPUTS = {"wrench": 1, "payload": 2, "gravity": 4}
 """Inputs that methods take by keyword, each with its bit in the number of their combination."""
 
 
 def beside_of(inputs: Iterable[str]) -> int:
-    """The sum of the inputs of `BESIDE` among those of a kernel."""
-    return sum(bit for name, bit in BESIDE.items() if name in inputs)
+    """The sum of the inputs of `KEYWORD_INPUTS` among those of a kernel."""
+    return sum(bit for name, bit in KEYWORD_INPUTS.items() if name in inputs)
 
 
-KEYWORDS = (*BESIDE, "frame", "out", "threads")
+KEYWORDS = (*KEYWORD_INPUTS, "frame", "out", "threads")
 
 # Objects that the entry compares with; their addresses are filled in after loading
 OBJECTS = (
@@ -318,7 +318,7 @@ class Entries:
         self._lock = threading.Lock()
 
     def entry(self, name: str, beside: int) -> Callable[..., Any] | None:
-        """The entry for a method and a combination of `BESIDE`."""
+        """The entry for a method and a combination of `KEYWORD_INPUTS`."""
         return self._entries.get((name, beside))
 
     def add(self, name: str, beside: int, entry: Callable[..., Any]) -> None:
@@ -327,7 +327,7 @@ class Entries:
 
     def table(self, name: str) -> Any:
         """Where the code of a method's entries begins and what it is bound to, by combination."""
-        return self._tables.setdefault(name, (ctypes.c_int64 * 2 ** (len(BESIDE) + 1))())
+        return self._tables.setdefault(name, (ctypes.c_int64 * 2 ** (len(KEYWORD_INPUTS) + 1))())
 
     def remember(self, load: object, numbers: object) -> None:
         """Let entries take these numbers for this load."""
@@ -349,7 +349,7 @@ class MethodPlace:
     Args:
         entries: Those of the object.
         name: Of the method.
-        beside: Sum of the inputs of `BESIDE` that the entry takes.
+        beside: Sum of the inputs of `KEYWORD_INPUTS` that the entry takes.
         frame: Its argument `frame`, or None.
     """
 
@@ -407,7 +407,7 @@ class WithNativeMethods(ABCMeta):
 def enter(thing: Any, name: str, kernel: Kernel, frame: str | None = None) -> None:
     """Let the native entry of a kernel take the place of a method, where that is possible.
 
-    Entries for inputs of `BESIDE` stand behind the one without, once there is one.
+    Entries for inputs of `KEYWORD_INPUTS` stand behind the one without, once there is one.
     """
     method, entries = _methods[name], entries_of(thing)
     beside = beside_of(kernel.inputs)
