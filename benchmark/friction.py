@@ -85,8 +85,8 @@ def hidden_friction(kind: str, coulomb: np.ndarray, seed: int) -> Callable[..., 
         if kind == "Stribeck":
             return viscous * qd + coulomb * (1.0 + excess * fall) * np.tanh(qd / 2e-3)
         z, out = np.zeros_like(slips), np.empty_like(q)
-        way = np.diff(q, axis=0, prepend=q[:1])
-        for i, x in enumerate(way):
+        displacement = np.diff(q, axis=0, prepend=q[:1])
+        for i, x in enumerate(displacement):
             if kind == "LuGre":  # z over its slip distance; exact where g is constant
                 g, sign = 1.0 + excess * fall[i], np.sign(x)
                 z[0] = sign * g + (z[0] - sign * g) * np.exp(-np.abs(x) / (slips[0] * g))

@@ -22,7 +22,7 @@ STAGES = {
         "what arrived; settings",
         "what is believed of the robot; the load",
     ),
-    "sense": ("contacts.py", "measured way", "direction that friction remembers of it"),
+    "sense": ("contacts.py", "measured motion", "its presliding direction"),
     "add": ("contacts.py", "state", "efforts that the robot adds itself"),
     "observe": (
         "contacts.py",

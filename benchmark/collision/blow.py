@@ -53,14 +53,14 @@ class Blow:
         stood: Time from which the end effector stands.
         peak: Largest force, N.
         later: Force after half a second, N.
-        way: Way of the end effector after the contact until it first turns or stands, m.
+        displacement: Way of the end effector after the contact until it first turns or stands, m.
     """
 
     detected: float
     stood: float
     peak: float
     later: float
-    way: float
+    displacement: float
 
 
 def straight_motion(dynamics: Dynamics, frame: str, start: Array) -> tuple[Array, Array, Array]:
@@ -143,7 +143,7 @@ def blows(name: str, robot: Robot, frame: str) -> Table:
                     f"{body}; {reaction}",
                     _range([1e3 * one.detected for one in found]),
                     _range([1e3 * one.stood for one in found]),
-                    _range([1e3 * one.way for one in found]),
+                    _range([1e3 * one.displacement for one in found]),
                     _range([one.peak for one in found]),
                     _range([one.later for one in found]),
                 ]

@@ -151,8 +151,8 @@ class Plant:
         self._take_commands()
         self._waits = True
 
-    def _lead(self, way: Array) -> None:
-        self._leading = way, time.monotonic()
+    def _lead(self, displacement: Array) -> None:
+        self._leading = displacement, time.monotonic()
 
     def _report(self, _: object) -> None:
         t, q, qd, tau, new = (np.array(x) for x in zip(*self._trace, strict=True))
@@ -194,9 +194,9 @@ class Plant:
         """Return whether the arm is moved by hand: drives are off, and brakes open afterwards."""
         if self._leading is None:
             return False
-        way, begin = self._leading
+        displacement, begin = self._leading
         ends = now > begin + LEADING_S
-        self._arm.lead(way / LEADING_S, 0.0 if ends else seconds)
+        self._arm.lead(displacement / LEADING_S, 0.0 if ends else seconds)
         if ends:
             self._leading = None
             self._brake(None)

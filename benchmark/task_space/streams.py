@@ -77,19 +77,19 @@ class Motion:
 
     Args:
         time: Times of the cycles, shape (N,), s.
-        way: Way and angle of the target at them, shape (2, N), m and rad.
+        displacement: Way and angle of the target at them, shape (2, N), m and rad.
         acceleration: Its linear acceleration, shape (N,), m/s^2.
         delay: Time by which it is meant to be behind the poses that were sent, s.
     """
 
     time: Array
-    way: Array
+    displacement: Array
     acceleration: Array
     delay: float
 
     def error(self, behind: float = 0.0) -> Array:
         """Return the RMS errors from the path a time ago, m and rad."""
-        error = self.way - path(self.time - behind)
+        error = self.displacement - path(self.time - behind)
         return np.asarray(np.sqrt(np.mean(error**2, axis=1)))
 
     @property
@@ -149,11 +149,11 @@ def moved(stream: Stream, seed: int = 0, seconds: float = SECONDS) -> Motion:
     rows, stamp, noise = [], 0.0, np.random.default_rng(seed + 1)
     for _ in range(round(seconds / PERIOD_S)):
         while came <= target.now:
-            way, angle = path(sent)
-            way = way + stream.noise * noise.normal()
+            displacement, angle = path(sent)
+            displacement = displacement + stream.noise * noise.normal()
             pose = Pose(
                 rotation_about(axis, np.asarray(angle)) @ start.rotation,
-                start.translation + [way, 0.0, 0.0],
+                start.translation + [displacement, 0.0, 0.0],
             )
             stamp = ANOTHER_EPOCH_S + stream.offset + sent if stream.stamped else 0.0
             target.task.aim(pose, target.now, stamp)

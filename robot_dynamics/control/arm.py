@@ -33,7 +33,7 @@ class DriveRows(NamedTuple):
 
     Args:
         friction: The rows of `FrictionRows`.
-        direction: Direction that friction remembers, -1 to 1.
+        direction: Presliding direction of friction, -1 to 1.
         rotor: Inertia of the rotors at the joints, kg m^2 or kg.
     """
 

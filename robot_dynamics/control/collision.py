@@ -190,7 +190,7 @@ class ObserverState(NamedTuple):
         p: Generalized momentum with rotors, N m s or N s.
         rate: C^T qd - g, N m or N.
         qd: Velocity, rad/s or m/s.
-        direction: Direction that friction remembers, -1 to 1.
+        direction: Presliding direction of friction, -1 to 1.
         tau: Effort since the state before, N m or N.
         effort: The external effort r, N m or N.
         band: Uncertainty of friction and drives in the threshold, N m or N.
@@ -241,7 +241,7 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
         "p": (n,),  # of the kernel `momentum`, at the present state
         "rate": (n,),
         "qd": (n,),
-        "direction": (n,),  # that friction remembers
+        "direction": (n,),  # presliding, of friction
         "tau": (n,),  # commanded or measured effort since the last state
         "state": (len(ObserverState._fields), n),  # at the last state
         "scalars": (3,),  # time since the last state, s; gain, 1/s; 1 to start afresh, else 0
@@ -269,8 +269,8 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     last, settings = ObserverState(*x["state"]), ObserverSettings.of(x["settings"])
     (dt, gain, afresh), tau, qd, f = x["scalars"], x["tau"], x["qd"], settings.friction
     p = x["p"] + settings.rotors * qd
-    ways = (last.qd, last.direction), (qd, x["direction"])
-    acted = (effort_beyond_friction(f, v, tau, f.width, presliding=z) for v, z in ways)
+    motions = (last.qd, last.direction), (qd, x["direction"])
+    acted = (effort_beyond_friction(f, v, tau, f.width, presliding=z) for v, z in motions)
     mean = (sum(acted) + last.rate + x["rate"]) / 2.0
     share = 1.0 - np.exp(-gain * dt)
     external = (p - last.p) / dt - mean
@@ -369,7 +369,7 @@ class CollisionMonitor:
 
     @property
     def direction(self) -> Array:
-        """Return the direction that friction remembers of the measured way, shape (n,)."""
+        """Return the presliding direction of friction on the measured motion, shape (n,)."""
         return ObserverState(*self._state).direction
 
     @property

@@ -58,7 +58,7 @@ COMMAND = {
         VECTOR, "commanded velocities, zero without feedback, rad/s or m/s"
     ),
     "total": Field(VECTOR, "commanded efforts and those of the drives' own feedback, N m or N"),
-    "saturation": Field(VECTOR, "1 where the effort limit cut the effort"),
+    "saturation": Field(VECTOR, "1 where the effort limit saturates the effort"),
     "integral": Field(VECTOR, "efforts of the integral part, N m or N"),
     "fade_offset": Field(
         VECTOR, "effort before the last fade minus the one that the fade leads to"

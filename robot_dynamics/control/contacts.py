@@ -58,7 +58,7 @@ ADDED = {
 
 SENSED = {
     "observed_elements": Field((ELEMENTS, "n"), "states of the elements of friction"),
-    "observed_direction": Field(VECTOR, "direction that they remember, -1 to 1"),
+    "observed_direction": Field(VECTOR, "presliding direction on the measured motion, -1 to 1"),
     "observed_q": Field(VECTOR, "positions of the last observed state, rad or m"),
 }
 
@@ -72,7 +72,7 @@ def _afresh(x: Any) -> Any:
 
 
 def sense(x: Any) -> dict[str, Any]:
-    """Move what friction remembers on along the measured way."""
+    """Advance presliding friction along the measured motion."""
     afresh = _afresh(x)
     moved = chosen(afresh, 0.0 * x.q, x.q - x.observed_q)
     z = chosen(afresh, 0.0 * x.observed_elements, x.observed_elements)

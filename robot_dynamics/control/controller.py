@@ -77,7 +77,7 @@ def prepare(model: Model, mode: str, frame: str | None = None, projector: str = 
 
 
 class Command(NamedTuple):
-    """Efforts of one cycle, 1 for joints that were cut, else 0, shape (n,) each, and the status."""
+    """Efforts of one cycle, 1 for saturated joints, else 0, shape (n,) each, and the status."""
 
     tau: Array
     saturation: Array
@@ -85,7 +85,7 @@ class Command(NamedTuple):
 
     @property
     def saturated(self) -> Array:
-        """Return which joints were cut, shape (n,)."""
+        """Return which joints were saturated, shape (n,)."""
         return np.asarray(self.saturation > 0.0)
 
 
@@ -111,7 +111,7 @@ class Contacts:
 
     @property
     def direction(self) -> Array:
-        """Direction that friction remembers of the measured way, shape (n,)."""
+        """Presliding direction of friction on the measured motion, shape (n,)."""
         return ObserverState(*self._controller.field("observer")).direction
 
     @property

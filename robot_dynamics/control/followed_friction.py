@@ -74,7 +74,7 @@ class FollowedFriction:
 
 
 def _scaled(model: Model, scale: Array) -> Model:
-    """Return a model with scaled friction; what it remembers of the way stays."""
+    """Return a model with scaled friction; its presliding state stays."""
     if model.friction is None or (scale == 1.0).all():
         return model
     return replace(model, friction=model.friction.scaled(*scale.T))

@@ -6,8 +6,8 @@
 tau is the effort that the joint transmits. The sign makes control chatter at rest, so compensation
 replaces it by a smooth crossing of a given width. The plant keeps the sign, and stiction.
 
-The states z of `ELEMENTS` elements remember the way of the joint: a joint that has stopped keeps
-the friction of its last direction. `slipped` moves them on, and `FrictionMemory` holds them.
+The states z of `ELEMENTS` elements are the presliding state of the joint: a joint that has stopped
+keeps the friction of its last direction. `slipped` moves them on, and `FrictionMemory` holds them.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def slip_distances(slip: Any, slip_ratio: Any) -> list[Any]:
     return [slip / slip_ratio, slip, slip * slip_ratio]
 
 
-def slipped(z: Any, way: Any, elastic: Any) -> Any:
-    """Return the state of an element after a way, exactly, however long the way is.
+def slipped(z: Any, displacement: Any, elastic: Any) -> Any:
+    """Return the state of an element after a displacement of any length, exactly.
 
-    The state z in [-1, 1] is the friction over its limit. It grows with the way like a spring up
-    to the elastic part, then approaches the limit exponentially:
+    The state z in [-1, 1] is the friction over its limit. It grows with the displacement like a
+    spring up to the elastic part, then approaches the limit exponentially:
 
         dz/dx = 1 for |z| < elastic or x away from the limit, else (1 - |z|) / (1 - elastic)
 
@@ -79,11 +79,11 @@ def slipped(z: Any, way: Any, elastic: Any) -> Any:
 
     Args:
         z: State, number, array or symbol.
-        way: Change of position over the slip distance.
+        displacement: Change of position over the slip distance.
         elastic: Elastic part, 0 to 1.
     """
-    sign = select(way, 0.0, -1.0, 1.0)
-    left, w = sign * way, sign * z
+    sign = select(displacement, 0.0, -1.0, 1.0)
+    left, w = sign * displacement, sign * z
     spring = select(0.0, elastic, minimum(left, maximum(elastic - w, 0.0)), 0.0)
     w, left = w + spring, left - spring
     return sign * (1.0 - (1.0 - w) * np.exp(-left / maximum(1.0 - elastic, RIGID)))
@@ -95,7 +95,7 @@ def held(direction: Any, qd: Any, width: Any) -> Any:
     At rest that is `HELD` of it: a joint whose friction is compensated in full drifts.
 
     Args:
-        direction: Of friction that remembers the way, shape (n,).
+        direction: Of presliding friction, shape (n,).
         qd: Velocities, shape (n,), rad/s or m/s.
         width: See `Model.friction_width`.
     """
@@ -198,7 +198,7 @@ def _sign(
 @cache
 def slip_kernel() -> Callable[[Array, Array, Array], Array]:
     """Return `slipped` of many elements, shape (k, 1) each, compiled."""
-    shapes = {"z": (1,), "way": (1,), "elastic": (1,)}
+    shapes = {"z": (1,), "displacement": (1,), "elastic": (1,)}
 
     def program() -> Any:
         return optimize(trace("slipped", lambda **x: {"next": slipped(**x)}, shapes))
@@ -215,10 +215,10 @@ def slipped_along(q: Array, slip: Array, elastic: Array) -> Array:
         elastic: Elastic parts, shape (k,).
     """
     z, part = np.zeros((len(slip), 1)), np.ascontiguousarray(elastic[:, None])
-    ways = np.diff(q, axis=0, prepend=q[:1])[..., None] / slip[:, None]
+    displacements = np.diff(q, axis=0, prepend=q[:1])[..., None] / slip[:, None]
     states, step = np.empty((len(q), len(slip))), slip_kernel()
-    for i, way in enumerate(ways):
-        z = step(z, way, part)
+    for i, displacement in enumerate(displacements):
+        z = step(z, displacement, part)
         states[i] = z[:, 0]
     return states
 
@@ -237,7 +237,7 @@ class Friction:
         offset: Effort in one direction at all speeds, N m or N, by default zero.
         width: Speed at which smoothed dry friction reaches tanh(1) = 76 %, rad/s or m/s; zero
             (the default) for the width that `smooth` is given.
-        memory: Part of dry friction that remembers the way, 0 to 1, by default none.
+        memory: Part of dry friction with presliding, 0 to 1, by default none.
         slip: Way on which that part builds up, rad or m.
         slip_ratio: Ratio of the slip distances of neighbouring elements, one or more.
         elastic: Part of dry friction up to which an element is a spring, 0 to 1; see `slipped`.
@@ -306,7 +306,7 @@ class Friction:
 
     @property
     def has_memory(self) -> bool:
-        """Return whether dry friction of any joint remembers the way."""
+        """Return whether dry friction of any joint has a presliding part."""
         return bool(self.memory.any())
 
     @cached_property
@@ -355,7 +355,7 @@ class Friction:
             qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s; desired ones have no noise.
             width: Speed scale of the crossing where the friction has none, rad/s or m/s.
             tau: Transmitted efforts, same shape as qd, if friction grows with them.
-            presliding: Direction that friction remembers, same shape, -1 to 1; by default that
+            presliding: Presliding direction, same shape, -1 to 1; by default that
                 of qd.
 
         Returns:
@@ -414,7 +414,7 @@ class FrictionMemory:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the way, such as where another controller has moved the arm."""
+        """Forget the presliding state, such as where another controller has moved the arm."""
         self._z = np.zeros_like(self._slip)
         self._q: Array | None = None
         self.direction: Array | None = None
@@ -424,11 +424,11 @@ class FrictionMemory:
         if self.direction is None:
             self.direction = np.zeros(len(q))
         if self._q is not None:
-            way = q - self._q
-            if not way.any():
+            displacement = q - self._q
+            if not displacement.any():
                 return
-            way = np.where(np.abs(way) < self.jump, way, 0.0)
-            steps = np.tile(way, ELEMENTS)[:, None] / self._slip
+            displacement = np.where(np.abs(displacement) < self.jump, displacement, 0.0)
+            steps = np.tile(displacement, ELEMENTS)[:, None] / self._slip
             self._z = slip_kernel()(self._z, steps, self._elastic)
             self.direction = self._z.reshape(ELEMENTS, -1).mean(axis=0)
         self._q = q.copy()

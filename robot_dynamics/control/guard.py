@@ -145,7 +145,7 @@ BELIEVED = {
     "q": Field(VECTOR, "positions of the last state, rad or m"),
     "qd": Field(VECTOR, "velocities of the last state, rad/s or m/s"),
     "stamp": Field(SCALAR, "time at which the last state was measured, s", NEVER),
-    "typical_delay": Field(SCALAR, "usual time from a stamp to its arrival, s", HUGE),
+    "typical_delay": Field(SCALAR, "typical time from a stamp to its arrival, s", HUGE),
     "received_delay": Field(SCALAR, "time from the stamp of the last state, s", -HUGE),
     "fitted_delay": Field(SCALAR, "setting `delay` to which it belongs, s"),
     "late_by": Field(SCALAR, "time by which the last state came later than usual, s"),
@@ -154,9 +154,11 @@ BELIEVED = {
     "received_q": Field(VECTOR, "its positions, rad or m"),
     "received_qd": Field(VECTOR, "its velocities, rad/s or m/s"),
     "fitting": Field(SCALAR, "consecutive states that fit each other"),
-    "stuck_for": Field(VECTOR, "recent way by the velocity while the position stands, rad or m"),
+    "stuck_for": Field(
+        VECTOR, "recent displacement by the velocity while the position stands, rad or m"
+    ),
     "frozen_for": Field(VECTOR, "time for which position and velocity have not changed, s"),
-    "drifted": Field(VECTOR, "recent way less integrated velocity, rad or m"),
+    "drifted": Field(VECTOR, "recent displacement less integrated velocity, rad or m"),
     **TIMED,
     "absent": Field(SCALAR, "number of the reason for which no state came in time, or any"),
     "absent_joint": Field(SCALAR, "joint of that reason"),
@@ -164,7 +166,7 @@ BELIEVED = {
     "flaw": Field(SCALAR, "number of the reason for which the last state was not believed"),
     "flaw_joint": Field(SCALAR, "joint of that reason"),
     "flaw_value": Field(SCALAR, "value of that reason"),
-    "senses": Field(SCALAR, "1 if friction remembers its measured way"),
+    "senses": Field(SCALAR, "1 if presliding follows the measured motion"),
     "observes": Field(SCALAR, "1 if the external efforts of a new state are observed"),
 }
 
@@ -248,10 +250,10 @@ def _absent(x: Any, sound: Any, came: dict[str, Any], late_by: Any) -> dict[str,
 
 
 def _delay(x: Any, received: Any) -> dict[str, Any]:
-    """Return the usual transmission time, and by how much this state exceeds it.
+    """Return the typical transmission time, and by how much this state exceeds it.
 
     Stamps may come from another clock, so a change alone tells, and that of one stamp alone does
-    not. It is the usual time once gains fit it.
+    not. It is the typical time once gains fit it.
     """
     passed = x.state_delay
     since = clip(x.state_came - x.received_at, 0.0, ANOTHER_CLOCK_S)
@@ -346,7 +348,7 @@ def _elapsed(by_stamps: Any, by_arrival: Any) -> Any:
 
 
 def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:
-    """Return the way from an earlier state that velocities do not explain, and what may be noise.
+    """Return the displacement that velocities do not explain, and what may be noise.
 
     Args:
         x: Fields of the step.

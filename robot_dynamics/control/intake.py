@@ -1,4 +1,4 @@
-"""Intake: the load, which moves to a new one on a ramp, and the way that friction remembers.
+"""Intake: the load, which moves to a new one on a ramp, and presliding friction.
 
 Joint efforts are linear in payload, gravity and wrench, so a linear ramp of a load is one of the
 efforts.
@@ -32,9 +32,9 @@ LOAD = {
 
 MEMORY = {
     "elements": Field((ELEMENTS, "n"), "states of the elements of friction, -1 to 1"),
-    "direction": Field(VECTOR, "direction that friction remembers, -1 to 1"),
-    "way_q": Field(VECTOR, "positions up to which the way is known, rad or m"),
-    "way_known": Field(SCALAR, "1 if they are"),
+    "direction": Field(VECTOR, "presliding direction of friction, -1 to 1"),
+    "traced_q": Field(VECTOR, "positions up to which the motion is known, rad or m"),
+    "is_traced": Field(SCALAR, "1 if they are"),
 }
 
 
@@ -70,28 +70,28 @@ def parts_of_load(load: Array) -> dict[str, Array]:
 def slipped_on(
     z: Array, moved: Array, slip: Array, elastic: Array, jump: float
 ) -> tuple[Array, Array]:
-    """Return the elements of friction after a way, and the direction that they remember.
+    """Return the elements of friction after a displacement, and their presliding direction.
 
     Args:
         z: States of the elements, shape (ELEMENTS, n).
-        moved: The way, shape (n,), rad or m.
+        moved: The displacement, shape (n,), rad or m.
         slip: Slip distances, shape (ELEMENTS, n).
         elastic: Elastic parts, shape (ELEMENTS, n).
         jump: Largest change of a position that is motion, rad or m.
     """
-    way = chosen(less(abs(moved), jump), moved, 0.0 * moved)
-    after = np.asarray(slipped(z, way / slip, elastic))
+    displacement = chosen(less(abs(moved), jump), moved, 0.0 * moved)
+    after = np.asarray(slipped(z, displacement / slip, elastic))
     return after, sum(after) / ELEMENTS
 
 
 def follow_presliding(x: Any) -> dict[str, Any]:
-    """Move what friction remembers on along the desired motion.
+    """Advance presliding friction along the desired motion.
 
     A step against the desired velocity is no motion: late references jump to and fro.
     """
     q, qd = x.desired[0], x.desired[1]
-    known = both(x.way_known, negated(x.leaves))
-    moved = chosen(known, q - x.way_q, 0.0 * q)
+    known = both(x.is_traced, negated(x.leaves))
+    moved = chosen(known, q - x.traced_q, 0.0 * q)
     moved = chosen(less(moved * qd, 0.0), 0.0 * q, moved)
     in_task = both(x.was_in_task, equal(x.status, Status.TRACKING))
     moved = chosen(in_task, x.dt * x.task_velocity, moved)
@@ -100,6 +100,6 @@ def follow_presliding(x: Any) -> dict[str, Any]:
     return {
         "elements": after,
         "direction": direction,
-        "way_q": q,
-        "way_known": negated(in_task),
+        "traced_q": q,
+        "is_traced": negated(in_task),
     }

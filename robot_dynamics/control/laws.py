@@ -167,8 +167,8 @@ def in_task_space(mode: str, model: Model, reference: Reference, measured: Measu
 def integrated(integral: Array, step: Array, clamp: Array, last: Limited) -> Array:
     """Return the integral part of a PID after a cycle, shape (n,), N m or N.
 
-    It is kept as an effort, so that other gains cause no jump. A joint whose effort was cut stops
-    integrating in the direction of the cut.
+    It is kept as an effort, so that other gains cause no jump. A joint whose effort is saturated
+    stops integrating in the direction of the limit.
 
     Args:
         integral: Effort of the integral part so far, shape (n,), N m or N.

@@ -22,7 +22,7 @@ ROUND_OFF = 1e-12
 
 
 class Limited(NamedTuple):
-    """Efforts within limits, shape (n,), and which joints were cut, shape (n,), 0 or 1."""
+    """Efforts within limits, shape (n,), and which joints are saturated, shape (n,), 0 or 1."""
 
     tau: Array
     saturation: Array

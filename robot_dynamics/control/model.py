@@ -69,7 +69,7 @@ class Model:
             default that of the robot.
         encoders: Side of elastic joints whose positions and velocities are measured, one of
             `two_masses.ENCODERS`.
-        memory: Way that friction remembers; by default a new one, if the friction remembers.
+        memory: State of presliding friction; by default a new one, if the friction has it.
             Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
             moves it on by `follow`.
     """
@@ -126,17 +126,17 @@ class Model:
         return self
 
     def follow(self, q: Array) -> None:
-        """Move what friction remembers on to desired positions, shape (n,)."""
+        """Advance presliding friction to desired positions, shape (n,)."""
         if self.memory is not None:
             self.memory.follow(q)
 
     def forget(self) -> None:
-        """Forget the way that friction remembers, where a new motion begins."""
+        """Forget the presliding state, where a new motion begins."""
         if self.memory is not None:
             self.memory.forget()
 
     def _presliding(self, qd: Array) -> Array | None:
-        """Return what is compensated of the direction that friction remembers; see `held`.
+        """Return what is compensated of the presliding direction; see `held`.
 
         None if qd, shape (n,), is not of one motion.
         """
@@ -234,7 +234,7 @@ class Model:
         Args:
             qd: Velocities, shape (n,) or (N, n).
             tau: Efforts of the bodies, same shape, if friction grows with them.
-            presliding: Direction that friction remembers, same shape; by default of the way that
+            presliding: Presliding direction, same shape; by default of the way that
                 the model follows.
         """
         if self.friction is None:

@@ -40,7 +40,7 @@ JOINING, RETREATING = 0.1, 0.25
 """Speed at which the arm joins a reference and retreats, relative to the speed limits."""
 
 SHORTEST_SHARE = 0.2
-"""Least time to come to rest relative to the reference, relative to the usual time of a stop."""
+"""Least time to come to rest relative to the reference, relative to the default time of a stop."""
 
 UNBOUNDED = 1e9
 """Bound that no joint reaches, rad or m."""
@@ -70,7 +70,7 @@ class Segment(NamedTuple):
     Args:
         before: First state, q and qd, shape (2, n).
         after: Second state, shape (2, n).
-        share: Part of the way from the first to the second that is made.
+        share: Share of the motion from the first to the second that is made.
         ahead: Time for which the motion continues from there with its velocity, s.
         qdd: Accelerations, shape (n,); zero where they are unknown.
     """
@@ -88,9 +88,9 @@ def on_segment(segment: Segment) -> Array:
     ahead = clip(segment.ahead, -FARTHEST_S, FARTHEST_S)
     beyond = maximum(segment.ahead - FARTHEST_S, 0.0)
     left = np.exp(-beyond / SLOWING_S)
-    way = ahead + SLOWING_S * (1.0 - left)
+    displacement = ahead + SLOWING_S * (1.0 - left)
     slows = chosen(less(0.0, beyond), -left * qd / SLOWING_S, segment.qdd)
-    return np.array([q + way * qd, left * qd, slows])
+    return np.array([q + displacement * qd, left * qd, slows])
 
 
 def evaluated(c: Array, t: Array) -> Array:
@@ -168,11 +168,11 @@ def begin_transition(x: Any) -> dict[str, Any]:
     lasts, rest = stop_within(state, maximum(stop, SHORTEST_STOP_S), low, high)
     ends = evaluated(rest, lasts)[0]
     retreat = position_error(x.retreat_to, ends, x.continuous)
-    way = chosen(x.follows, -ends, retreat)
+    displacement = chosen(x.follows, -ends, retreat)
     fastest = chosen(x.follows, JOINING, RETREATING) * speed
     least = chosen(x.follows, maximum(x.approach_time - stop, SHORTEST_JOIN_S), SHORTEST_JOIN_S)
-    returning = join_duration(way, fastest, least)
-    goes_back = quintic(returning, State(none, none, none), State(way, none, none))
+    returning = join_duration(displacement, fastest, least)
+    goes_back = quintic(returning, State(none, none, none), State(displacement, none, none))
     returns = either(x.follows, both(hit, equal(x.reaction, RETREATS)))
     return {
         "began": x.now,

@@ -259,14 +259,14 @@ _TABLE = (
               "of the root link, or of the end effector's target (frame)", choices=SELECTION_AXES),
     Parameter("task.stiffness", "double_array", (), "Stiffness in x, y, z, rx, ry, rz, or all 36 "
               "of a matrix row by row", "N/m, N and N m/rad", -HIGHEST, HIGHEST, "empty for twice "
-              "the bandwidth at usual inertia, or what the joints can exert", users=(NODES,)),
+              "the bandwidth at typical inertia, or what the joints can exert", users=(NODES,)),
     Parameter("task.damping_ratio", "double", TaskSettings.damping_ratio, "Damping ratio of the "
               "end effector in every direction", "", 0.0, 10.0),
     Parameter("task.damping", "double_array", (), "Damping in place of damping_ratio, 6 or 36",
               "N s/m, N s and N m s/rad", -HIGHEST, HIGHEST, "empty for none", users=(NODES,)),
     Parameter("task.inertia", "double_array", (), "Desired inertia of the mode operational_space, "
-              "6 or 36", "kg, kg m and kg m^2", -HIGHEST, HIGHEST, "empty for the usual one of the "
-              "end effector", users=(NODES,)),
+              "6 or 36", "kg, kg m and kg m^2", -HIGHEST, HIGHEST, "empty for the typical one of "
+              "the end effector", users=(NODES,)),
     Parameter("task.largest_error", "double_array", (0.05,) * 3 + (0.3,) * 3, "Error that counts "
               "at most in every direction", "m and rad", 0.0, HIGHEST, length=6),
     Parameter("task.controlled", "string_array", None, "What is controlled in the six directions: "
@@ -354,10 +354,10 @@ _TABLE = (
               -LARGEST_LOAD, LARGEST_LOAD, of_model=True),
     Parameter("friction.width", "double", 0.0, "friction_width of this joint", MOVING, 0.0, 10.0,
               "0 for the common one", of_model=True),
-    Parameter("friction.memory", "double", 0.0, "Part of dry friction that remembers the way of "
-              "the joint", "", 0.0, 1.0, of_model=True),
-    Parameter("friction.slip", "double", DEFAULT_SLIP, "Way on which the part with memory builds "
-              "up", "rad or m", 1e-9, 10.0, users=(NODES,)),
+    Parameter("friction.memory", "double", 0.0, "Part of dry friction with presliding: it "
+              "depends on the displacement", "", 0.0, 1.0, of_model=True),
+    Parameter("friction.slip", "double", DEFAULT_SLIP, "Displacement over which the presliding "
+              "part builds up", "rad or m", 1e-9, 10.0, users=(NODES,)),
     Parameter("friction.slip_ratio", "double", 1.0, "Ratio of the slip distances of neighbouring "
               "elements", "", 1.0, 100.0, users=(NODES,)),
     Parameter("friction.elastic", "double", 1.0, "Part of dry friction up to which an element is a "

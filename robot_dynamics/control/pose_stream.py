@@ -195,11 +195,11 @@ class PoseStream:
         left = maximum(maximum(due, 0.5 * interval), maximum(SHORTEST_S, 5.0 * dt))
         left = chosen(flows, left, 1.0)
         on = left - due
-        way = pose_difference(
+        displacement = pose_difference(
             goal.goal_rotation, goal.goal_position, self.last_rotation, self.last_position
         )
-        way = way + on * (self.last_flow + on / 2.0 * self.last_bend)
-        away = way - left * (self.flow + left / 2.0 * self.flow_rate)
+        displacement = displacement + on * (self.last_flow + on / 2.0 * self.last_bend)
+        away = displacement - left * (self.flow + left / 2.0 * self.flow_rate)
         faster = self.last_flow + on * self.last_bend - self.flow - left * self.flow_rate
         # Of all motions that end so, the one with the least integral of the squared jerk
         jerk = (40.0 * away / left - 12.0 * faster) / (left * left)

@@ -25,7 +25,7 @@ class ReferenceSegment(NamedTuple):
     Args:
         before: First state, q and qd, shape (2, n).
         after: Second state, shape (2, n).
-        share: Part of the way from the first to the second that is made.
+        share: Share of the motion from the first to the second that is made.
         ahead: Time for which the motion continues from there with its velocity, s.
         tau: Efforts that the model asks for, shape (n,).
     """

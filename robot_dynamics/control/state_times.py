@@ -46,7 +46,7 @@ def timed(x: Any, sound: Any) -> dict[str, Any]:
     """
     step = position_error(x.state_q, x.received_q, x.continuous)
     speed = (x.state_qd + x.received_qd) / 2.0
-    way, square = sum(speed * step), sum(speed * speed)
+    displacement, square = sum(speed * step), sum(speed * speed)
     known = less(NEVER / 2.0, x.received_at)
     moves = both(x.unstamped, known, less(SLOW * SLOW, square))
     same = both(
@@ -55,7 +55,7 @@ def timed(x: Any, sound: Any) -> dict[str, Any]:
     repeated = both(sound, moves, same)
     new = both(sound, negated(repeated))
 
-    between = way / chosen(moves, square, 1.0)
+    between = displacement / chosen(moves, square, 1.0)
     passed = x.state_came - x.received_at
     behind = maximum(x.behind_by + passed - between, 0.0)
     behind = chosen(x.stood, behind, minimum(behind, x.behind_by))

@@ -85,7 +85,7 @@ ARRIVED: Mapping[str, Field] = {
     "came_reference_ahead": Field(SCALAR, "its age when it came, s"),
     "came_before": Field((2, "n"), "reference before the time of the last state, q and qd"),
     "came_after": Field((2, "n"), "reference after it; both the last one where it is not known"),
-    "came_share": Field(SCALAR, "part of the way between them"),
+    "came_share": Field(SCALAR, "share of the motion between them"),
     "came_ahead": Field(SCALAR, "time beyond the second one, s"),
     "came_qdd": Field(VECTOR, "accelerations; 0 where unknown"),
     "came_tau": Field(VECTOR, "efforts, N m or N"),
@@ -145,7 +145,7 @@ SETTINGS: Mapping[str, Field] = {
     "drive_velocity": Field(SCALAR, "1 if they take velocities beside positions", 1.0),
     "friction": Field((len(FrictionRows._fields), "n"), "the rows of `FrictionRows`"),
     "rotor": Field(VECTOR, "inertia of the rotors at the joints, kg m^2 or kg"),
-    "has_memory": Field(SCALAR, "1 if friction remembers its way"),
+    "has_memory": Field(SCALAR, "1 if friction has a presliding part"),
     "slip": Field((ELEMENTS, "n"), "slip distances of its elements, rad or m", 1e-3),
     "elastic": Field((ELEMENTS, "n"), "elastic parts of its elements", 1.0),
     "bandwidth": Field(SCALAR, "natural frequency of feedback by the mass matrix, rad/s", 20.0),
@@ -181,7 +181,7 @@ FLAGS: Mapping[str, Field] = {
     "foresees": Field(SCALAR, "1 if efforts, inertias and accelerations are computed"),
     "foresees_start": Field(SCALAR, "1 in the first cycle"),
     "leads": Field(SCALAR, "1 if a target in task space moves"),
-    "leaves": Field(SCALAR, "1 if friction forgets up to where its way is known"),
+    "leaves": Field(SCALAR, "1 if friction forgets up to where its motion is known"),
 }
 
 

@@ -83,7 +83,7 @@ REFERENCE = {
     "reference_ahead": Field(SCALAR, "time since the reference, s"),
     "before": Field((2, "n"), "reference before the time of the last state, q and qd"),
     "after": Field((2, "n"), "reference after it"),
-    "share": Field(SCALAR, "part of the way between them"),
+    "share": Field(SCALAR, "share of the motion between them"),
     "ahead": Field(SCALAR, "time beyond the second one, s"),
     "reference_qdd": Field(VECTOR, "accelerations of the reference; 0 where unknown"),
     "reference_tau": Field(VECTOR, "efforts that came with the reference, N m or N"),
@@ -145,9 +145,9 @@ def compared_of(x: Any) -> Segment:
 
 
 def behind(x: Any, follows: Any) -> Any:
-    """Return the way of the reference since the last state, shape (3, n); zero at rest."""
-    way = on_segment(present_of(x)) - on_segment(compared_of(x))
-    return chosen(follows, way, 0.0 * way)
+    """Return the displacement of the reference since the last state, shape (3, n); zero at rest."""
+    displacement = on_segment(present_of(x)) - on_segment(compared_of(x))
+    return chosen(follows, displacement, 0.0 * displacement)
 
 
 def take_reference(x: Any) -> dict[str, Any]:
@@ -185,8 +185,8 @@ def take_reference(x: Any) -> dict[str, Any]:
     # References may be rare: one that passes the arm moves as its speed says
     speed = maximum(abs(x.came_reference[1]), abs(x.reference[1]))
     explained = EXPLAINED * maximum(x.reference_came - x.reference_at, x.dt) * speed
-    way = abs(position_error(x.came_reference[0], x.reference[0], x.continuous))
-    leaps = both(new, x.referenced, any_of(less(AT_ARM * x.nearest + explained, way)))
+    displacement = abs(position_error(x.came_reference[0], x.reference[0], x.continuous))
+    leaps = both(new, x.referenced, any_of(less(AT_ARM * x.nearest + explained, displacement)))
     requested_at = chosen(both(in_task, negated(x.was_in_task)), NEVER, x.requested_at)
     requested_at = chosen(both(in_task, x.target_moves), x.now, requested_at)
     return {

@@ -59,7 +59,7 @@ def target_equations(x: Mapping[str, Array]) -> dict[str, Array]:
 
     Returns:
         Pose, twist, acceleration and goal from now on; `next_gap` is what the
-        present twist leaves of the way to the goal.
+        present twist leaves of the distance to the goal.
     """
     dt, follows = x["dt"][0], x["follows"][0]
     goal_R, goal_p = moved(x["goal_rotation"], x["goal_position"], follows * dt * x["flow"])
@@ -104,21 +104,21 @@ def bounded(vector: Array, size: Any) -> Array:
     return vector * select(size, length, size / length, 1.0)
 
 
-def _closing(way: Array, largest: Any, rate: Any) -> Array:
-    """Return the derivative with which a way ends without overshoot.
+def _closing(displacement: Array, largest: Any, rate: Any) -> Array:
+    """Return the derivative with which a distance ends without overshoot.
 
     It decays at the rate in the end, and changes by half of the largest second derivative before.
     """
-    size, soft = size_of(way), largest / (2.0 * rate)
-    return way * ((np.sqrt(largest * size + soft * soft) - soft) / size)
+    size, soft = size_of(displacement), largest / (2.0 * rate)
+    return displacement * ((np.sqrt(largest * size + soft * soft) - soft) / size)
 
 
-def moved(R: Array, p: Array, way: Array) -> tuple[Array, Array]:
+def moved(R: Array, p: Array, displacement: Array) -> tuple[Array, Array]:
     """Return a pose after a translation and a rotation vector, shape (6,)."""
-    angle = size_of(way[3:])
-    R = rodrigues(way[3:] / angle, np.cos(angle), np.sin(angle)) @ R
+    angle = size_of(displacement[3:])
+    R = rodrigues(displacement[3:] / angle, np.cos(angle), np.sin(angle)) @ R
     R = R @ (1.5 * np.eye(3) - 0.5 * R.T @ R)  # keeps it a rotation over hours
-    return R, p + way[:3]
+    return R, p + displacement[:3]
 
 
 def pose_difference(R_1: Array, p_1: Array, R_2: Array, p_2: Array) -> Array:
@@ -126,6 +126,6 @@ def pose_difference(R_1: Array, p_1: Array, R_2: Array, p_2: Array) -> Array:
     return np.concatenate([p_2 - p_1, rotation_vector(R_2 @ R_1.T)])
 
 
-def way_between(start: Pose, end: Pose) -> Array:
+def pose_error(start: Pose, end: Pose) -> Array:
     """Return translation and rotation vector from a pose to another, shape (6,), m and rad."""
     return pose_difference(start.rotation, start.translation, end.rotation, end.translation)

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.limits import effort_limits, velocity_limits
-from robot_dynamics.control.target_motion import way_between
+from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.control.targets import POSE, TARGET_ARRIVED, TARGET_EVENTS, TARGET_SETTINGS
 from robot_dynamics.control.task_settings import FRAME, EndEffectorMobility, TaskSettings
 from robot_dynamics.foundation.arrays import Array, frozen
@@ -139,7 +139,7 @@ class Task:
             self.arrived[name][:] = value
         return (
             self.end_effector == before.end_effector
-            and not (np.abs(way_between(was, now)) > SAME).any()
+            and not (np.abs(pose_error(was, now)) > SAME).any()
         )
 
     # -- the end effector
@@ -152,7 +152,7 @@ class Task:
 
     def error(self, pose: Pose) -> Array:
         """Return target minus pose in axes of the root link, shape (6,), m and rad."""
-        return way_between(pose, self.target.pose)
+        return pose_error(pose, self.target.pose)
 
     def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
         """Return the joint efforts of a wrench of the end effector, shape (n,), N m or N."""
@@ -331,10 +331,10 @@ class Task:
         """Reason for which the end effector stays away from its target; empty for none."""
         far, joint = float(self.field("out_of_reach")[0]), int(self.field("ended_joint")[0])
         if joint >= 0:
-            way, angle = self.field("behind")
+            distance, angle = self.field("behind")
             name = self.dynamics.robot.joint_names[joint]
             return (
-                f"the end effector stays {way:.2g} m and {angle:.2g} rad from its target, for "
+                f"the end effector stays {distance:.2g} m and {angle:.2g} rad from its target, for "
                 f"which joint '{name}' would have to leave its range"
             )
         if far > 0.0:

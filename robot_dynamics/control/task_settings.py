@@ -48,12 +48,12 @@ MOST_DAMPING = 100.0
 """Largest factor on the damping of an end effector that springs back."""
 
 QUICK = 2.0
-"""Natural frequency of the default stiffness, relative to the bandwidth, in directions of usual
+"""Natural frequency of the default stiffness, relative to the bandwidth, in directions of typical
 inertia: dry friction that no model knows takes some stiffness to overcome."""
 
 STRONG = 0.4
 """Force and moment of the largest errors under the default stiffness, relative to those that the
-joints can exert in usual poses."""
+joints can exert in typical poses."""
 
 FREE_QUICK = 1.5
 """Natural frequency of the law operational_space by default, relative to the bandwidth."""
@@ -322,7 +322,7 @@ class EndEffectorMobility:
     def defaults(self, bandwidth: float) -> TaskSettings:
         """Return settings that fit the arm.
 
-        The natural frequency in directions of usual inertia is `QUICK` times a bandwidth, rad/s,
+        The natural frequency in directions of typical inertia is `QUICK` times a bandwidth, rad/s,
         unless the largest errors would take more than a share `STRONG` of the efforts. Directions
         that no joint moves are free.
         """
@@ -397,7 +397,7 @@ class EndEffectorMobility:
         return np.array(numbers)
 
     def joint_efforts(self, settings: TaskSettings, fastest: float) -> Array:
-        """Return the usual effort of every joint under the largest errors along it, shape (n,).
+        """Return the typical effort of every joint under the largest errors along it, shape (n,).
 
         Args:
             settings: The settings.

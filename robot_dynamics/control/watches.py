@@ -121,7 +121,7 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     judged = both(x.seen, tracks, negated(late))
     counts = judged * found["free"]
     moves = chosen(counts, less(STILL, abs(x.q - x.stood_at)), 1.0 + 0.0 * counts)
-    way = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)
+    displacement = (1.0 - moves) * abs(x.compared[0] - x.stood_desired)
     share = SLOW * x.velocity / maximum(abs(x.desired[1]), 1e-9)
     limit = x.nearest * clip(share, SOONEST, STOOD)
     lag = among(x.law, WITHOUT_INERTIA) * minimum(STOOD_S * abs(x.desired[1]), x.nearest / 2.0)
@@ -129,7 +129,7 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     # Friction may hold a joint that is hardly pushed
     pushed = less(HELD * x.effort, abs(x.total - x.expected))
     limit = chosen(pushed, limit, maximum(limit, UNPUSHED * x.nearest))
-    i, excess, value, most = first_largest(way - limit, way, limit)
+    i, excess, value, most = first_largest(displacement - limit, displacement, limit)
     stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
     found |= {
         "stood_at": chosen(moves, x.q, x.stood_at),

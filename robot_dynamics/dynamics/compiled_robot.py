@@ -141,12 +141,12 @@ class CompiledRobot:
         passes = None if _kernels().kernel_named(name).simplify else ()
         with paused():
             traced = [equations.trace(name) for equations in self.equations(name, variant)]
-            ways = [optimize(program, passes) for program in traced]
-            shortest = min(ways, key=lambda program: _counted(program).arithmetic)
+            candidates = [optimize(program, passes) for program in traced]
+            shortest = min(candidates, key=lambda program: _counted(program).arithmetic)
             if len(set(self._tree.parents)) == len(self._tree.parents):
                 return shortest
             most = MOST_OPERATIONS * _counted(shortest).arithmetic
-            short = [x for x in [*ways, *traced] if _counted(x).arithmetic <= most]
+            short = [x for x in [*candidates, *traced] if _counted(x).arithmetic <= most]
             packed_count = imported("robot_dynamics.compiler.graph.packing").packed_count
             chosen: Program = min(short, key=packed_count)
             return chosen
@@ -167,9 +167,11 @@ class CompiledRobot:
             return
         reduced = self._reduced_to_solve if definition.solves else self._reduced
         coupled = len(self._tree.joints) > self._tree.dof
-        for way in (name, *([definition.alternative] if definition.alternative else [])):
-            if way == name or not coupled:
-                yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
+        for candidate in (name, *([definition.alternative] if definition.alternative else [])):
+            if candidate == name or not coupled:
+                yield kernels.equations_of(
+                    candidate, reduced.robot, reduced.inverse_dynamics, variant
+                )
 
     def _takes_base(self, name: str) -> bool:
         """Return whether a kernel has the motion of the base among its inputs."""

@@ -167,20 +167,20 @@ def symbolic_program(
     rebuilt = PARAMETER_SETS[parameters](
         merge_fixed(robot.with_floating_base()) if moving else tree
     )
-    ways: list[str | InverseDynamics] = [formulation]
+    candidates: list[str | InverseDynamics] = [formulation]
     if parameters == "base" and not sort and formulation == DEFAULT_FORMULATION:
-        ways.append(by_columns)  # which takes numbers for geometry
+        candidates.append(by_columns)  # which takes numbers for geometry
     made = _sorted_equations if sort else partial(equations_of, name)
 
-    def equations(way: str | InverseDynamics) -> Callable[[Robot], Equations]:
+    def equations(candidate: str | InverseDynamics) -> Callable[[Robot], Equations]:
         if not moving:
-            return lambda symbolic: made(symbolic, way, variant)
+            return lambda symbolic: made(symbolic, candidate, variant)
         return lambda symbolic: on_moving_base(
-            name, lambda part, given: equations_of(part, symbolic, way, given), tree, variant
+            name, lambda part, given: equations_of(part, symbolic, candidate, given), tree, variant
         )
 
-    found = [_with_symbols(rebuilt, equations(way), expand=sort) for way in ways]
-    best = min(found, key=lambda way: operation_count(way.program).arithmetic)
+    found = [_with_symbols(rebuilt, equations(candidate), expand=sort) for candidate in candidates]
+    best = min(found, key=lambda candidate: operation_count(candidate.program).arithmetic)
     if parameters == "base":
         return best
     alone = Counter((x.symbol, x.number) for x in best.parameters)
@@ -237,8 +237,8 @@ def _traced(
     expanded = collected(program)
     if expanded is None:
         return program
-    ways = optimize(expanded), *(() if expand else (program,))
-    return min(ways, key=lambda way: operation_count(way).arithmetic)
+    candidates = optimize(expanded), *(() if expand else (program,))
+    return min(candidates, key=lambda candidate: operation_count(candidate).arithmetic)
 
 
 def _sorted_equations(

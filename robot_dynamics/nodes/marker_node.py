@@ -44,7 +44,11 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         super().configure()
         self._marks = Marks(Dynamics(self.robot))
         self._markers = self.create_publisher(MarkerArray, "markers", OUTPUT_QOS)
-        self._end_effector, self._way, self._end_effector_at = Pose.identity(), np.zeros(6), -np.inf
+        self._end_effector, self._pose_error, self._end_effector_at = (
+            Pose.identity(),
+            np.zeros(6),
+            -np.inf,
+        )
         self._inputs += [
             self.create_loop_subscriber(PoseStamped, "cartesian_pose", self._on_pose, COMMAND_QOS),
             self.create_loop_subscriber(TwistStamped, "cartesian_error", self._on_way, COMMAND_QOS),
@@ -63,14 +67,16 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         self._end_effector, self._end_effector_at = pose_from_msg(msg), monotonic()
 
     def _on_way(self, msg: TwistStamped) -> None:
-        self._way = twist_from_msg(msg)
+        self._pose_error = twist_from_msg(msg)
 
     def _measured(self) -> Snapshot:
         now = super()._measured()
         if monotonic() - self._end_effector_at > SILENCE_S:
             return now
         return replace(
-            now, end_effector=self._end_effector, target=moved_by(self._end_effector, self._way)
+            now,
+            end_effector=self._end_effector,
+            target=moved_by(self._end_effector, self._pose_error),
         )
 
     def _publish(self) -> None:
@@ -80,11 +86,11 @@ class MarkerNode(ObserverNode[MarkerParameters]):
             self._markers.publish(marker_array(marks, self._marks.frame, stamp))
 
 
-def moved_by(pose: Pose, way: Array) -> Pose:
+def moved_by(pose: Pose, error: Array) -> Pose:
     """Return a pose moved by a translation over a rotation vector, shape (6,), m and rad."""
-    angle = float(np.linalg.norm(way[3:]))
-    turn = rotation_about(way[3:] / angle, np.array(angle)) if angle else np.eye(3)
-    return Pose(turn @ pose.rotation, pose.translation + way[:3])
+    angle = float(np.linalg.norm(error[3:]))
+    turn = rotation_about(error[3:] / angle, np.array(angle)) if angle else np.eye(3)
+    return Pose(turn @ pose.rotation, pose.translation + error[:3])
 
 
 def marker_array(marks: Iterable[Mark], frame: str, stamp: Time) -> MarkerArray:

@@ -19,8 +19,8 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.composition import own_domain
 from robot_dynamics.nodes.observed_motion import STARVED_S, ObservedMotion
+from robot_dynamics.nodes.ros.graph_client import GraphClient, joined
 from robot_dynamics.nodes.ros.messages import JointReader
-from robot_dynamics.nodes.ros.terminal import Terminal, joined
 from robot_dynamics.nodes.ros.topics import STATE_QOS
 from robot_dynamics.nodes.ros.transport import REACH
 from robot_dynamics.nodes.runtime.machine import longest_wait, waiting_times
@@ -72,7 +72,7 @@ class RehearsalStep:
     fault: str
 
 
-class Observer(Terminal):
+class Observer(GraphClient):
     """A node that measures how an arm moves.
 
     Args:

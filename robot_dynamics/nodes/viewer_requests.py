@@ -157,8 +157,8 @@ class ViewerRequests:
     def keep_moving(self, q: Array, robot: Robot) -> None:
         """Send the selected motion again whenever it has ended; the arm is at q, shape (n,)."""
         if self._waypoints is not None and monotonic() >= self._repeat_at:
-            way = self._waypoints.positions[0] - q
-            motion = self._waypoints.delayed(max(APPROACH_S, _slow_time(way, robot)))
+            displacement = self._waypoints.positions[0] - q
+            motion = self._waypoints.delayed(max(APPROACH_S, _slow_time(displacement, robot)))
             self._send(trajectory_msg(motion))
             self._repeat_at = monotonic() + motion.duration + BETWEEN_S
 
@@ -178,8 +178,8 @@ class ViewerRequests:
             self._say("no node follows joint_trajectory")
 
 
-def _slow_time(way: Array, robot: Robot) -> float:
+def _slow_time(displacement: Array, robot: Robot) -> float:
     """Return the time for a slow displacement of the joints, shape (n,), s."""
     limit = robot.limits.velocity
     speeds = np.where(np.isfinite(limit) & (limit > 0.0), limit, SLOW)
-    return float(np.max(np.abs(way) / (SHARE * speeds)))
+    return float(np.max(np.abs(displacement) / (SHARE * speeds)))

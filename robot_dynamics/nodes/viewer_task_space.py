@@ -10,7 +10,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from rclpy.publisher import Publisher
 
-from robot_dynamics.control.target_motion import way_between
+from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.task_space_messages import pose_from_msg, pose_msg
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS
@@ -68,7 +68,7 @@ class TaskSpaceRequests:
             self._goal = None
             return None
         goal = self._goal
-        if goal is not None and np.all(np.abs(way_between(self._measured, goal)) < NEAR):
+        if goal is not None and np.all(np.abs(pose_error(self._measured, goal)) < NEAR):
             self._goal = goal = None
         return self._measured if goal is None else goal
 

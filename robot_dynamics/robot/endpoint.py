@@ -78,14 +78,14 @@ def end_effector_by_rule(robot: Robot) -> str | None:
     """
     seeing = [tip for tip in robot.tips if any(word in tip.lower() for word in SENSORS)]
     tips = [tip for tip in robot.tips if tip not in seeing] or seeing
-    ways = {tip: _moving_way(robot, tip) for tip in tips}
-    bare = {tip: way for tip, way in ways.items() if not any(map(_moves_finger, way))}
+    paths = {tip: _moving_path(robot, tip) for tip in tips}
+    bare = {tip: path for tip, path in paths.items() if not any(map(_moves_finger, path))}
     if not bare:
-        carriers = [next(filter(_moves_finger, way)).parent for way in ways.values()]
-        carried = {link: _moving_way(robot, link) for link in carriers}
-        bare = carried if all(carried.values()) else ways
+        carriers = [next(filter(_moves_finger, path)).parent for path in paths.values()]
+        carried = {link: _moving_path(robot, link) for link in carriers}
+        bare = carried if all(carried.values()) else paths
     longest = max(map(len, bare.values()))
-    found = [tip for tip, way in bare.items() if len(way) == longest]
+    found = [tip for tip, path in bare.items() if len(path) == longest]
     if len({joint.name for tip in found for joint in bare[tip][-1:]}) > 1:
         return None
     return min(found, key=_rank)
@@ -96,7 +96,7 @@ def _rank(frame: str) -> int:
     return next((k for k, word in enumerate(TOOLS) if word in frame.lower()), len(TOOLS))
 
 
-def _moving_way(robot: Robot, frame: str) -> list[Joint]:
+def _moving_path(robot: Robot, frame: str) -> list[Joint]:
     """Return the moving joints between the root and a frame."""
     path = robot.path_to(robot.frame(frame).link)
     return [robot.joints[k] for k in path if robot.joints[k].moves]

@@ -114,9 +114,16 @@ def difference(robot: KinematicTree, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Ar
             c, s = x0[..., 2:3], x0[..., 3:]
             sine = c * x1[..., 3:] - s * x1[..., 2:3]
             angle = np.arctan2(sine, c * x1[..., 2:3] + s * x1[..., 3:])
-            way_x, way_y = np.split(x1[..., :2] - x0[..., :2], 2, axis=-1)
-            way = np.concatenate([c * way_x + s * way_y, c * way_y - s * way_x, angle], axis=-1)
-            space = _in_space(way)
+            displacement_x, displacement_y = np.split(x1[..., :2] - x0[..., :2], 2, axis=-1)
+            displacement = np.concatenate(
+                [
+                    c * displacement_x + s * displacement_y,
+                    c * displacement_y - s * displacement_x,
+                    angle,
+                ],
+                axis=-1,
+            )
+            space = _in_space(displacement)
             parts += [_screw_to(space[..., :3], space[..., 3:])[..., :2], angle]
     return np.concatenate(parts, axis=-1)
 

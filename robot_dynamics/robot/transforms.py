@@ -420,20 +420,20 @@ def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
         UnknownNameError: If there is no such link.
         RobotError: If `base` does not carry `tip`, or a joint follows one that is left out.
     """
-    way = [robot.joints[k] for k in robot.path_to(tip)]
+    path = [robot.joints[k] for k in robot.path_to(tip)]
     below = [robot.joints[k] for k in robot.path_to(base)]
-    if way[: len(below)] != below or len(way) == len(below):
-        links = ", ".join([robot.links[0].name] + [joint.child for joint in way])
+    if path[: len(below)] != below or len(path) == len(below):
+        links = ", ".join([robot.links[0].name] + [joint.child for joint in path])
         raise RobotError(
             f"link '{base}' does not carry link '{tip}' in robot '{robot.name}' "
             f"(the way to '{tip}': {links}); choose a base on that way"
         )
-    on_way = {joint.name for joint in way[len(below) :]}
+    on_path = {joint.name for joint in path[len(below) :]}
     carriers = {base}
     joints: list[Joint] = []
     for joint in robot.joints:
         branches_off = joint.moves or joint.parent == tip
-        if joint.name in on_way or (joint.parent in carriers and not branches_off):
+        if joint.name in on_path or (joint.parent in carriers and not branches_off):
             joints.append(joint)
             carriers.add(joint.child)
     names = {joint.name for joint in joints}

@@ -380,18 +380,18 @@ class Scenarios:
         self.fastest = np.where(np.isfinite(fastest), fastest, UNLIMITED_SPEED)
         middle, half = (lower + upper) / 2.0, (upper - lower) / 2.0
         start = middle + 0.8 * half * self._uniform(-1.0, 1.0, self._n)
-        way = middle + 0.8 * half * self._uniform(-1.0, 1.0, self._n) - start
+        displacement = middle + 0.8 * half * self._uniform(-1.0, 1.0, self._n) - start
         # The steepest part of a quintic is 15/8 of its mean
         speed = self._uniform(0.1, 0.8) * self.fastest
-        needed = (15.0 / 8.0 * abs(way) / speed).max(axis=1, keepdims=True)
+        needed = (15.0 / 8.0 * abs(displacement) / speed).max(axis=1, keepdims=True)
         lasts = np.clip(needed, SHORTEST_MOTION_S, LONGEST_MOTION_S)
-        way = way / np.maximum(needed / lasts, 1.0)
-        lasts = _within_efforts(sweep.dynamics, start, way, lasts)
-        self.planned = 15.0 / 8.0 * abs(way) / lasts
+        displacement = displacement / np.maximum(needed / lasts, 1.0)
+        lasts = _within_efforts(sweep.dynamics, start, displacement, lasts)
+        self.planned = 15.0 / 8.0 * abs(displacement) / lasts
         self.arrays |= {
             "q": start,
             "start": start,
-            "way": way,
+            "displacement": displacement,
             "motion_begins": np.full((BATCH, 1), BEGIN_S),
             "lasts": lasts,
             "elsewhere": middle + 0.5 * half * self._uniform(-1.0, 1.0, self._n),
@@ -399,20 +399,22 @@ class Scenarios:
 
     def motion(self, number: int) -> Trajectory:
         """Return the motion of a scenario, a quintic."""
-        start, way, (lasts,) = (self.arrays[x][number] for x in ("start", "way", "lasts"))
-        moving = way[:, None] * REST_TO_REST.coef / lasts ** np.arange(6)
+        start, displacement, (lasts,) = (
+            self.arrays[x][number] for x in ("start", "displacement", "lasts")
+        )
+        moving = displacement[:, None] * REST_TO_REST.coef / lasts ** np.arange(6)
         moving[:, 0] = start
         return Trajectory(self._names, np.array([BEGIN_S, BEGIN_S + lasts]), moving[None])
 
 
-def _within_efforts(dynamics: Dynamics, start: Array, way: Array, lasts: Array) -> Array:
+def _within_efforts(dynamics: Dynamics, start: Array, displacement: Array, lasts: Array) -> Array:
     """Return durations for which no motion takes more than `EFFORT_SHARE`, up to the longest."""
     limit = EFFORT_SHARE * effort_limits(dynamics.robot)
     while True:
         excessive = np.zeros(len(start), dtype=bool)
         for u in np.linspace(0.0, 1.0, 17):
-            q = start + REST_TO_REST(u) * way
-            qd, qdd = (REST_TO_REST.deriv(k)(u) * way / lasts**k for k in (1, 2))
+            q = start + REST_TO_REST(u) * displacement
+            qd, qdd = (REST_TO_REST.deriv(k)(u) * displacement / lasts**k for k in (1, 2))
             excessive |= (np.abs(dynamics.inverse(q, qd, qdd)) > limit).any(axis=1)
         longer = excessive[:, None] & (lasts < LONGEST_MOTION_S)
         if not longer.any():

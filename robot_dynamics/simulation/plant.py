@@ -287,8 +287,8 @@ class Plant:
 
     def _spring_effort(self, x: Array, v: Array) -> Array:
         """Return the efforts of the springs on the links, one per elastic joint."""
-        way, rate = self.masses.extensions(x), self.masses.extensions(v)
-        return np.asarray(self._stiffness * way + self._spring_damping * rate)
+        displacement, rate = self.masses.extensions(x), self.masses.extensions(v)
+        return np.asarray(self._stiffness * displacement + self._spring_damping * rate)
 
     def _forward(self, t: float, x: Array, v: Array, tau: Array) -> Array:
         if not self.masses.joints:
@@ -354,8 +354,8 @@ class Plant:
         v, p = qd, self._p
         for _ in range(ROUNDS):
             moved = v[drives]
-            way = h * np.where(np.abs(moved) < SLOWEST, SLOWEST, moved) / slips
-            slope = (slipped(self._z, way, elastic) - self._z) / way
+            displacement = h * np.where(np.abs(moved) < SLOWEST, SLOWEST, moved) / slips
+            slope = (slipped(self._z, displacement, elastic) - self._z) / displacement
             stiffness = np.diag(at_drives(h * h * (share * slope / slips).sum(axis=0)))
             before = at_drives(h * share * self._z.sum(axis=0))
             v, p, held = resolve(A + stiffness, c - before, passive, v, p)

@@ -51,7 +51,7 @@ class RunLimits:
 
     Args:
         error: Largest position error of any joint, rad or m.
-        saturation: Largest share of the periods in which the effort of a joint is cut.
+        saturation: Largest share of the periods in which the effort of a joint is saturated.
         end_effector_position: Largest position error of the end effector, m.
         end_effector_rotation: Largest rotation error of the end effector, rad.
     """

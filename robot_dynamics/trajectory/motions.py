@@ -195,12 +195,13 @@ def random_poses(
     q = c + share * _half_ranges(robot, c) * random.uniform(-1.0, 1.0, (points, robot.dof))
     q = np.vstack((c, q, c))
     speed = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0) * speed_share
-    way = np.abs(np.diff(q, axis=0))
+    displacement = np.abs(np.diff(q, axis=0))
     # 15/8 is the peak of the 3-4-5 polynomial's speed over its mean; 10/3 sqrt(3) that of its
     # acceleration, for a way and a duration of 1
-    needed = 1.875 * np.max(way / speed, axis=1)
+    needed = 1.875 * np.max(displacement / speed, axis=1)
     by_acceleration = np.max(
-        np.sqrt(10.0 / np.sqrt(3.0) * way / (speed_share * robot.limits.acceleration)), axis=1
+        np.sqrt(10.0 / np.sqrt(3.0) * displacement / (speed_share * robot.limits.acceleration)),
+        axis=1,
     )
     needed = np.max([needed, by_acceleration, np.full(points + 1, 0.1)], axis=0)
     times = np.concatenate(([0.0], np.cumsum(needed)))

@@ -56,8 +56,8 @@ def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE
     first = Rotation.from_matrix(start.rotation)
     turn = (Rotation.from_matrix(end.rotation) * first.inv()).as_rotvec()
     rotations = Rotation.from_rotvec(s[:, None] * turn) * first
-    way = s[:, None] * (end.translation - start.translation)
-    return PosePath(times, rotations.as_matrix(), start.translation + way)
+    displacement = s[:, None] * (end.translation - start.translation)
+    return PosePath(times, rotations.as_matrix(), start.translation + displacement)
 
 
 def circle(

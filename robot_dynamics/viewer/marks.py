@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.control import effort_limits
-from robot_dynamics.control.target_motion import way_between
+from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
@@ -196,11 +196,11 @@ class Marks:
         shown, p = now.end_effector is not None and now.target is not None, target.translation
         ends = p + 0.08 * self._size * target.rotation.T
         axes = tuple(_point(at) for end in ends for at in (p, end))
-        way = _point(end_effector.translation), _point(p)
-        for k, (points, colour) in enumerate(((axes, GHOST), (way, HOT))):
+        line = _point(end_effector.translation), _point(p)
+        for k, (points, colour) in enumerate(((axes, GHOST), (line, HOT))):
             width = (0.005 * self._size, 0.0, 0.0)
             yield Mark("target", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
-        off = way_between(end_effector, target)
+        off = pose_error(end_effector, target)
         length, angle = (float(np.linalg.norm(part)) for part in (off[:3], off[3:]))
         text = f"target: {1e3 * length:.3g} mm, {np.degrees(angle):.3g} deg" if shown else ""
         yield self._label("target", 2, p, text)

@@ -198,7 +198,7 @@ def test_mistake_is_one_clear_line(nodes, ros, words, line):
 
 
 def test_node_that_does_not_run_is_named(nodes, ros, monkeypatch, domain):
-    monkeypatch.setattr("robot_dynamics.nodes.ros.terminal.PATIENCE_S", 0.5)
+    monkeypatch.setattr("robot_dynamics.nodes.ros.graph_client.PATIENCE_S", 0.5)
     assert ros("get", "nobody", "mode") == (
         1,
         f"robot-dynamics ros: no node offers /nobody/get_parameters (ROS_DOMAIN_ID {domain}); "

@@ -481,8 +481,8 @@ def test_an_end_effector_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reac
     assert bench.statuses[-1] is Status.STOPPED
     bench.push = np.array([-3.0, 0.0])
     begin = bench.plant.q.copy()
-    way = np.abs(bench.run(0.5).plant.q - begin)[0]
-    assert (way > 0.1) == (reaction == "float")  # rad: 3 N m are 0.06 rad of the gains
+    displacement = np.abs(bench.run(0.5).plant.q - begin)[0]
+    assert (displacement > 0.1) == (reaction == "float")  # rad: 3 N m are 0.06 rad of the gains
     bench.push = np.zeros(2)
     bench.run(2.0)
     where = bench.plant.q.copy()

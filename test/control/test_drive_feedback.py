@@ -116,11 +116,11 @@ def test_a_wrong_mass_leaves_its_static_error(model):
 def test_no_own_feedback_is_added(model):
     driven = Driven(model).run(READY_S)
     for _ in range(10):  # someone moves it
-        way = np.full(6, 2e-3)
-        driven.plant.reset(driven.plant.q + way, way / PERIOD)
+        displacement = np.full(6, 2e-3)
+        driven.plant.reset(driven.plant.q + displacement, displacement / PERIOD)
         driven.run(PERIOD, brakes=True)
     assert np.allclose(driven.field("tau"), model.gravity(START), atol=1e-6)
-    by_drives = -0.02 * KP - way / PERIOD * KD
+    by_drives = -0.02 * KP - displacement / PERIOD * KD
     assert np.allclose(driven.field("total"), driven.field("tau") + by_drives, atol=1e-6)
 
 

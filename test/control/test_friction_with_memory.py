@@ -24,31 +24,35 @@ def remembering(n=2, **terms):
 
 
 @given(STATES, WAYS)
-def test_an_element_without_slope_is_the_stop_operator(z, way):
-    assert slipped(z, way, 1.0) == pytest.approx(np.clip(z + way, -1.0, 1.0), abs=ROUND_OFF)
+def test_an_element_without_slope_is_the_stop_operator(z, displacement):
+    assert slipped(z, displacement, 1.0) == pytest.approx(
+        np.clip(z + displacement, -1.0, 1.0), abs=ROUND_OFF
+    )
 
 
 @given(STATES, WAYS)
-def test_an_element_without_spring_is_the_model_of_dahl(z, way):
-    sign = np.sign(way)
-    dahl = sign + (z - sign) * np.exp(-abs(way)) if way else z
-    assert slipped(z, way, 0.0) == pytest.approx(dahl, abs=ROUND_OFF)
+def test_an_element_without_spring_is_the_model_of_dahl(z, displacement):
+    sign = np.sign(displacement)
+    dahl = sign + (z - sign) * np.exp(-abs(displacement)) if displacement else z
+    assert slipped(z, displacement, 0.0) == pytest.approx(dahl, abs=ROUND_OFF)
 
 
 @given(STATES, WAYS, st.floats(0.0, 1.0), st.integers(1, 20))
-def test_a_way_in_pieces_leads_to_the_same_bounded_state(z, way, elastic, pieces):
-    whole, step = slipped(z, way, elastic), z
+def test_a_way_in_pieces_leads_to_the_same_bounded_state(z, displacement, elastic, pieces):
+    whole, step = slipped(z, displacement, elastic), z
     for _ in range(pieces):
-        step = slipped(step, way / pieces, elastic)
+        step = slipped(step, displacement / pieces, elastic)
     assert abs(whole) <= 1.0 + ROUND_OFF
     # Within `RIGID` of the limit an element that is all spring slips over RIGID, not over nothing
     assert step == pytest.approx(whole, abs=1e-8)
 
 
 @given(STATES, st.floats(-0.2, 0.2), st.floats(0.5, 1.0))
-def test_vibration_does_not_move_an_element_below_its_elastic_part(z, way, elastic):
+def test_vibration_does_not_move_an_element_below_its_elastic_part(z, displacement, elastic):
     z = z * (elastic - 0.2)
-    assert slipped(slipped(z, way, elastic), -way, elastic) == pytest.approx(z, abs=1e-8)
+    assert slipped(slipped(z, displacement, elastic), -displacement, elastic) == pytest.approx(
+        z, abs=1e-8
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,12 +94,12 @@ def test_feedforward_of_a_motion_from_rest_and_back_has_neither_step_nor_chatter
     time = np.arange(0.0, 6.0, 1e-3)
     s = np.clip(time, 1.0, 2.0) - 1.0  # rest, a move there, rest, and back
     back = np.clip(time, 4.0, 5.0) - 4.0
-    way, speed = (
+    displacement, speed = (
         [0.3 * (f(s) - f(back)) for f in (lambda x: 10 * x**3 - 15 * x**4 + 6 * x**5,
                                          lambda x: 30 * x**2 - 60 * x**3 + 30 * x**4)]
     )  # fmt: skip
     added = []
-    for q, qd in zip(way, speed, strict=True):
+    for q, qd in zip(displacement, speed, strict=True):
         state = np.full(2, q), np.full(2, qd), np.zeros(2)
         model.follow(state[0])
         added.append(model.feedforward(*state) - without.feedforward(*state))

@@ -19,14 +19,14 @@ class ChainedBench(Bench):
 
     def __init__(self, model, settings=None):
         super().__init__(model, settings)
-        self._begin, self._way, self._since, self._lasts = Q0, 0.0 * Q0, self.now, np.inf
+        self._begin, self._displacement, self._since, self._lasts = Q0, 0.0 * Q0, self.now, np.inf
         self._velocities = 0.0
         self._smooth = True
         self.every, self._cycle = 1, 0
 
     def goal(self, q, seconds, smooth):
         """Begin a goal: a cubic at rest at both ends, or, of positions only, a straight line."""
-        self._begin, self._way = self.plant.q.copy(), q - self.plant.q
+        self._begin, self._displacement = self.plant.q.copy(), q - self.plant.q
         self._since, self._lasts, self._smooth = self.now, seconds, smooth
 
     def _interfaces(self, t):
@@ -36,7 +36,13 @@ class ChainedBench(Bench):
         share, rate = s, moves / self._lasts
         if self._smooth:
             share, rate = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._lasts
-        return np.array([self._begin + share * self._way, rate * self._way, np.full(2, np.nan)])
+        return np.array(
+            [
+                self._begin + share * self._displacement,
+                rate * self._displacement,
+                np.full(2, np.nan),
+            ]
+        )
 
     def _refer(self):
         self._cycle += 1
@@ -86,7 +92,7 @@ def test_a_goal_that_passes_the_arm_does_not_move_it(model, every):
     stood = bench.plant.q.copy()
     bench.goal(stood - [0.5, 0.0], seconds=STEP, smooth=False)  # elsewhere, and rests there
     bench.run(0.2)
-    bench._begin, bench._way = stood - [0.5, 0.0], np.array([1.0, 0.0])
+    bench._begin, bench._displacement = stood - [0.5, 0.0], np.array([1.0, 0.0])
     bench._since, bench._lasts = bench.now, 1.0
     bench.run(1.5)
     assert set(bench.statuses) == {Status.RESUMED}

@@ -66,14 +66,14 @@ def test_the_clock_of_a_sender_may_differ_by_any_constant(offset):
     """Stamps of 1.8e9 s are rounded by 2e-7 s."""
     stream = {"rate": 20.0, "late": 0.5, "lost": 0.1}
     found, same = (moved(Stream(**stream, offset=x), seconds=8.0) for x in (offset, 0.0))
-    assert np.abs(found.way - same.way).max() < 1e-5
+    assert np.abs(found.displacement - same.displacement).max() < 1e-5
 
 
 class Led(Target):
     """A target that is sent poses along an axis."""
 
-    def send(self, way, stamp=0.0):
-        position = self.start.translation + [way, 0.0, 0.0]
+    def send(self, displacement, stamp=0.0):
+        position = self.start.translation + [displacement, 0.0, 0.0]
         self.task.aim(Pose(self.start.rotation, position), self.now, stamp)
 
     def run(self, seconds):
@@ -82,7 +82,7 @@ class Led(Target):
         return self
 
     @property
-    def way(self):
+    def displacement(self):
         return (self.task.target.position - self.start.translation)[0]
 
 
@@ -92,17 +92,17 @@ def test_a_stream_that_ends_in_motion_ends_at_its_last_pose():
         target.send(0.01 * k, ANOTHER_EPOCH_S + 0.05 * k)
         target.run(0.05)
     target.run(0.05)
-    assert target.way < 0.19
-    assert target.run(2.5).way == pytest.approx(0.19, abs=1e-6)
+    assert target.displacement < 0.19
+    assert target.run(2.5).displacement == pytest.approx(0.19, abs=1e-6)
     assert target.task.given is None
 
 
 def test_two_poses_far_apart_in_time_are_two_goals():
     target = Led().run(0.2)
-    for way in (0.05, 0.1):
-        target.send(way, ANOTHER_EPOCH_S + target.now)
+    for displacement in (0.05, 0.1):
+        target.send(displacement, ANOTHER_EPOCH_S + target.now)
         target.run(1.5)
-        assert target.way == pytest.approx(way, abs=1e-5)
+        assert target.displacement == pytest.approx(displacement, abs=1e-5)
 
 
 def test_stamps_that_go_back_begin_another_stream():

@@ -47,12 +47,12 @@ class Bench:
         reference = Reference(due.q, due.qd, self.model.feedforward(*due))
         self.controller.set_reference(reference, self.now)
 
-    def push(self, *way, speed=1.0, references=True):
+    def push(self, *displacement, speed=1.0, references=True):
         """Move the arm by hand against its controller, at a speed in rad/s."""
-        cycles = round(np.abs(way).max() / speed / STEP)
+        cycles = round(np.abs(displacement).max() / speed / STEP)
         for _ in range(cycles):
-            q = self.plant.q + np.array(way) / cycles
-            self.plant.reset(q, np.array(way) / cycles / STEP)
+            q = self.plant.q + np.array(displacement) / cycles
+            self.plant.reset(q, np.array(displacement) / cycles / STEP)
             self.controller.set_state(Measured(self.plant.q, self.plant.qd), self.now)
             if references:
                 self._refer()

@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.control.target_motion import way_between
+from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.composition import composed
 from robot_dynamics.nodes.marker_node import MarkerNode, moved_by
@@ -72,16 +72,16 @@ def test_the_target_of_the_end_effector_is_shown_while_a_controller_reports_the_
         peer.publisher(PoseStamped, "cartesian_pose"),
         peer.publisher(TwistStamped, "cartesian_error"),
     )
-    pose, way = PoseStamped(), TwistStamped()
+    pose, offset = PoseStamped(), TwistStamped()
     pose.pose.position.x, pose.pose.orientation.w = 0.5, 1.0
-    way.twist.linear.y = 0.02
+    offset.twist.linear.y = 0.02
 
     def label():
         last = heard[-1].markers if heard else []
         return next((m.text for m in last if (m.ns, m.id) == ("target", 2) and not m.action), "")
 
     def is_shown():
-        error.publish(way)
+        error.publish(offset)
         end_effector.publish(pose)
         return label() == "target: 20 mm, 0 deg"
 
@@ -95,6 +95,6 @@ def test_a_pose_moved_by_the_way_to_another_is_that_one(seed):
     rng = np.random.default_rng(seed)
     turns = Rotation.random(2, rng=rng).as_matrix()
     start, end = (Pose(R, rng.normal(size=3)) for R in turns)
-    moved = moved_by(start, way_between(start, end))
+    moved = moved_by(start, pose_error(start, end))
     np.testing.assert_allclose(moved.rotation, end.rotation, atol=1e-7)  # half a turn is singular
     np.testing.assert_allclose(moved.translation, end.translation, atol=1e-12)

@@ -22,7 +22,7 @@ HANGING = [-np.pi / 2.0, 0.0]
 def nudge(domain, monkeypatch, capsys):
     monkeypatch.setitem(os.environ, "ROS_DOMAIN_ID", str(domain))
     # Here a busy machine may keep states waiting for longer
-    monkeypatch.setattr("robot_dynamics.nodes.ros.nudge.STATES_TIMEOUT_S", 5.0)
+    monkeypatch.setattr("robot_dynamics.nodes.ros.sign_test.STATES_TIMEOUT_S", 5.0)
 
     def call(*words, typed="", before=()):
         monkeypatch.setattr("builtins.input", lambda _: typed)

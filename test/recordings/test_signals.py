@@ -114,8 +114,10 @@ def test_friction_sees_a_joint_rest_and_creep_through_encoder_steps():
     step = 0.002
     time = np.arange(0.0, 20.0, step)
     s = np.clip((time % 4.0) / 2.0, 0.0, 1.0)
-    way = 0.3 * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
-    q = np.column_stack([np.where((time // 4.0) % 2, 0.3 - way, way), 3e-4 * time])
+    displacement = 0.3 * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+    q = np.column_stack(
+        [np.where((time // 4.0) % 2, 0.3 - displacement, displacement), 3e-4 * time]
+    )
     recording = Recording(time, 1e-4 * np.round(q / 1e-4), None, q)
     motion = signals(recording, thinned=False)
     (path,) = motion.paths

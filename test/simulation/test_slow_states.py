@@ -130,8 +130,8 @@ def test_an_arm_that_moved_comes_to_rest_and_does_not_oscillate_whatever_rate_an
     loop = Loop(ROBOTS[name], rate, states_late=delay)
     robot = loop.plant.robot
     loop.run(1.5)
-    way = np.minimum(0.5, 0.2 * (robot.limits.upper - robot.limits.lower))
-    goal = Waypoints(robot.joint_names, [2.0], [loop.q0 + way])
+    displacement = np.minimum(0.5, 0.2 * (robot.limits.upper - robot.limits.lower))
+    goal = Waypoints(robot.joint_names, [2.0], [loop.q0 + displacement])
     loop.follower.accept(goal, loop.now)
     assert np.abs(loop.run(2.0)).max() < IN_MOTION
     loop.run(6.0)  # the lasting effort of feedback fades by e each second
@@ -322,8 +322,8 @@ def test_an_arm_with_friction_that_nobody_knows_is_brought_to_rest_blindly_and_s
         robot, loop.q0, dynamics=loop.model.dynamics, step=loop.step, friction=friction
     )
     loop.run(1.5)
-    way = np.minimum(0.8, 0.25 * (robot.limits.upper - robot.limits.lower))
-    goal = Waypoints(robot.joint_names, [1.5], [loop.q0 + way])
+    displacement = np.minimum(0.8, 0.25 * (robot.limits.upper - robot.limits.lower))
+    goal = Waypoints(robot.joint_names, [1.5], [loop.q0 + displacement])
     loop.follower.accept(goal, loop.now)
     loop.run(0.6)
     began, there = len(loop.speeds), loop.plant.q.copy()

@@ -21,9 +21,9 @@ B = pose_of([0.1, 0.4, 0.6, -0.5, 0.4, 1.3])
 
 def test_a_line_is_straight_and_turns_about_one_axis():
     path = straight_line(A, B, 2.0)
-    way = path.positions - A.translation
+    displacement = path.positions - A.translation
     along = (B.translation - A.translation) / np.linalg.norm(B.translation - A.translation)
-    assert np.abs(way - np.outer(way @ along, along)).max() < 1e-15
+    assert np.abs(displacement - np.outer(displacement @ along, along)).max() < 1e-15
     turns = Rotation.from_matrix(path.rotations @ A.rotation.T).as_rotvec()
     assert np.abs(np.cross(turns, turns[-1])).max() < 1e-14
     assert path.positions[-1] == pytest.approx(B.translation, abs=1e-15)

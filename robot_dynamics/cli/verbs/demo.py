@@ -176,9 +176,9 @@ def _check_unused(domain: int) -> None:
     Raises:
         RobotDynamicsError: If there is one.
     """
-    from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
+    from robot_dynamics.nodes.ros.graph_client import graph_client  # noqa: PLC0415
 
-    with terminal(domain=domain) as ros:
+    with graph_client(domain=domain) as ros:
         if found := ros.nodes_on("effort_command", "joint_states"):
             raise RobotDynamicsError(
                 f"{', '.join(found)} uses the topics of the demo in ROS_DOMAIN_ID {domain}; unset "

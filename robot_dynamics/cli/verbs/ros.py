@@ -41,7 +41,7 @@ from robot_dynamics.trajectory import Waypoints, interpolate, polynomial_345
 from robot_dynamics.viewer.rviz_config import PREFIXES, mesh_prefixes, rviz_config
 
 if TYPE_CHECKING:
-    from robot_dynamics.nodes.ros.terminal import Terminal
+    from robot_dynamics.nodes.ros.graph_client import GraphClient
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,11 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "rviz":
         return _rviz(arguments)
     with ros_needed():
-        from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
+        from robot_dynamics.nodes.ros.graph_client import graph_client  # noqa: PLC0415
     if arguments.action == "nudge":
         return _nudge(arguments)
     goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None
-    with terminal(arguments.namespace) as ros:
+    with graph_client(arguments.namespace) as ros:
         if goal is not None:
             if arguments.relative:
                 goal = relative_goal(goal, ros.positions(goal.joint_names))
@@ -132,13 +132,13 @@ def _rviz(arguments: argparse.Namespace) -> int:
 
 def _nudge(arguments: argparse.Namespace) -> int:
     """Announce a nudge, ask for it, and push."""
-    from robot_dynamics.nodes.ros.nudge import Nudge, effort_of  # noqa: PLC0415
-    from robot_dynamics.nodes.ros.terminal import joined  # noqa: PLC0415
+    from robot_dynamics.nodes.ros.graph_client import joined  # noqa: PLC0415
+    from robot_dynamics.nodes.ros.sign_test import SignTest, effort_of  # noqa: PLC0415
 
     robot, joint = load_robot(arguments.robot), arguments.joint
     effort = effort_of(robot, joint, arguments.effort)
     with joined(
-        lambda context: Nudge(context, arguments.namespace, robot, arguments.command_topic)
+        lambda context: SignTest(context, arguments.namespace, robot, arguments.command_topic)
     ) as ros:
         topic = ros.check()
         print(
@@ -152,8 +152,8 @@ def _nudge(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _do(ros: Terminal, arguments: argparse.Namespace) -> None:
-    from robot_dynamics.nodes.ros.terminal import in_words, typed_value  # noqa: PLC0415
+def _do(ros: GraphClient, arguments: argparse.Namespace) -> None:
+    from robot_dynamics.nodes.ros.graph_client import in_words, typed_value  # noqa: PLC0415
 
     action = arguments.action
     if action == "echo":

@@ -225,11 +225,11 @@ class Surroundings:
         long = [float(np.linalg.norm(points[0, a] - points[0, b])) > 1e-6 for a, b in lines]
 
         def inward(i: int) -> set[int]:
-            way = {i}
+            path = {i}
             while lines[i][0] > 0:
                 i = lines[i][0] - 1
-                way.add(i)
-            return way
+                path.add(i)
+            return path
 
         pairs = []
         for i in (i for i in range(len(lines)) if long[i]):

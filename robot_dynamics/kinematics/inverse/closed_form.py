@@ -43,15 +43,15 @@ class ReversedEquations:
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints, counted from the root."""
         found = self.equations.solve(target.inverse, free, given)
-        return [self._seen_from_root(way) for way in found]
+        return [self._seen_from_root(partial) for partial in found]
 
-    def missed(self, way: Partial, target: Displacement) -> Any:
+    def missed(self, partial: Partial, target: Displacement) -> Any:
         """See `StructureEquations.missed`."""
-        return self.equations.missed(self._seen_from_root(way), target.inverse)
+        return self.equations.missed(self._seen_from_root(partial), target.inverse)
 
-    def _seen_from_root(self, way: Partial) -> Partial:
+    def _seen_from_root(self, partial: Partial) -> Partial:
         """Count joints from the other end."""
-        return way.renumbered(range(self.n)[::-1])
+        return partial.renumbered(range(self.n)[::-1])
 
 
 @dataclass(frozen=True, eq=False)

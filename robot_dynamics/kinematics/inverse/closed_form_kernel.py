@@ -100,10 +100,10 @@ class ClosedFormKernel:
         parameter = structure.parameter or given is not None
         some = np.zeros(1) if parameter else None
         with np.errstate(all="ignore"):
-            start = self.ways(np.eye(3), np.zeros(3), some, NOT_TURNED)
-        self.branches = tuple(_branch_name(way) for way in start)
+            start = self.partials(np.eye(3), np.zeros(3), some, NOT_TURNED)
+        self.branches = tuple(_branch_name(partial) for partial in start)
         first = outside == 0
-        self._joints = [[step.joint + first for step in way.steps] for way in start]
+        self._joints = [[step.joint + first for step in partial.steps] for partial in start]
         self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
@@ -246,7 +246,7 @@ class ClosedFormKernel:
     ) -> Any:
         return self._compile(trace(name, equations, inputs), finite=finite)
 
-    def ways(
+    def partials(
         self,
         rotation: Array,
         position: Array,
@@ -267,11 +267,11 @@ class ClosedFormKernel:
         return float(self._equations.angle([as_turn(x) for x in q]))
 
     def reason(self, *pose: Any) -> str:
-        """Explain why there is no solution for a pose; arguments as of `ways`."""
+        """Explain why there is no solution for a pose; arguments as of `partials`."""
         with np.errstate(all="ignore"):
-            ways = self.ways(*pose)
-            misses = [self.residual(way, *pose[:3]) for way in ways]
-        return reason_of(ways, np.array(misses, dtype=np.float64), self._names)
+            partials = self.partials(*pose)
+            misses = [self.residual(partial, *pose[:3]) for partial in partials]
+        return reason_of(partials, np.array(misses, dtype=np.float64), self._names)
 
     def free_joints(
         self, R: Array, p: Array, redundant: Array | None, free: Array
@@ -285,11 +285,11 @@ class ClosedFormKernel:
         ]
 
     def residual(
-        self, way: Partial, rotation: Array, position: Array, redundant: Array | None
+        self, partial: Partial, rotation: Array, position: Array, redundant: Array | None
     ) -> Any:
         """Return the root of the squares by which the position and two directions are missed."""
         target = self._target(rotation, position, redundant)
-        return np.sqrt(self._equations.missed(way, target))
+        return np.sqrt(self._equations.missed(partial, target))
 
     def _target(self, rotation: Array, position: Array, redundant: Array | None) -> Displacement:
         """Return the displacement by the joints without a redundant one outside of the others."""
@@ -315,13 +315,13 @@ class ClosedFormKernel:
         """Return the outputs of the kernel; see `Branches` and `levers`."""
         rows, residuals, within, frees, levers = [], [], [], [], []
         nothing = np.sqrt(-1.0 - position[0] * position[0])
-        for way in self.ways(rotation, position, redundant, free, touching):
-            residual = self.residual(way, rotation, position, redundant)
-            positions, inside = self._positions(way, redundant)
+        for partial in self.partials(rotation, position, redundant, free, touching):
+            residual = self.residual(partial, rotation, position, redundant)
+            positions, inside = self._positions(partial, redundant)
             rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
             residuals.append(residual)
-            levers.append(list(map(lever_of, way.steps)))
-            frees.append(self._freedom(way, levers[-1]))
+            levers.append(list(map(lever_of, partial.steps)))
+            frees.append(self._freedom(partial, levers[-1]))
             within.append(inside)
         most = 1 + max(map(len, levers))
         return {
@@ -333,11 +333,13 @@ class ClosedFormKernel:
             "levers": stacked([row + [1.0] * (most - len(row)) for row in levers]),
         }
 
-    def _freedom(self, way: Partial, levers: list[Any]) -> Any:
+    def _freedom(self, partial: Partial, levers: list[Any]) -> Any:
         """Return `freedom` of `Branches` for one of them."""
         some = select(functools.reduce(minimum, levers), FREE, 1.0, 0.0)
         decisive = self._equations.decisive
-        deciding = [x for x, step in zip(levers, way.steps, strict=True) if step.joint in decisive]
+        deciding = [
+            x for x, step in zip(levers, partial.steps, strict=True) if step.joint in decisive
+        ]
         return select(functools.reduce(minimum, deciding, 1.0), FREE, 2.0, some)
 
     def _regular(self, residuals: list[Any], within: list[Any], free: list[Any]) -> Any:
@@ -351,9 +353,9 @@ class ClosedFormKernel:
         inexact = [select(x, POLISHED[0], 0.0, m) for x, m in zip(residuals, missed, strict=True)]
         return select(0.0, sum(inexact), SPECIAL, known)
 
-    def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
+    def _positions(self, partial: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""
-        motions = [way.values[k] for k in range(len(way.values))]
+        motions = [partial.values[k] for k in range(len(partial.values))]
         if self._outside is not None and redundant is not None:
             motions.insert(self._outside, self._motion(redundant))
         pairs = zip(motions, self.chain.rotates, strict=True)
@@ -373,8 +375,8 @@ def _fixed(array: Array) -> Array:
     return array
 
 
-def _branch_name(way: Partial) -> str:
+def _branch_name(partial: Partial) -> str:
     """Return a name such as "shoulder+ elbow- wrist+", in that order."""
-    signs = {step.name: step.sign for step in way.steps if step.name}
+    signs = {step.name: step.sign for step in partial.steps if step.name}
     order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
     return " ".join(name + signs[name] for name in order) or "only"

@@ -82,9 +82,9 @@ class InverseSolutions(_Fields):
         )
 
 
-def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> str:
+def reason_of(partials: list[Partial], residual: Array, names: tuple[str, ...]) -> str:
     """Explain by how much the nearest of the ways misses its pose."""
-    missed = [step for way in ways for step in _first_missed(way)]
+    missed = [step for partial in partials for step in _first_missed(partial)]
     if not missed:
         return (
             f"{len(names)} joints do not reach every pose: the nearest solution misses it by "
@@ -113,8 +113,8 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     )
 
 
-def _first_missed(way: Partial) -> list[SolutionStep]:
-    return [step for step in way.steps if _miss(step) > REACHED][:1]
+def _first_missed(partial: Partial) -> list[SolutionStep]:
+    return [step for step in partial.steps if _miss(step) > REACHED][:1]
 
 
 def _miss(step: SolutionStep) -> float:

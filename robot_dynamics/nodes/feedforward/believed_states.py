@@ -65,5 +65,5 @@ class BelievedStates(StateReader):
         elapsed = abs(elapsed_ns) / NS_PER_S
         if not 0.0 < elapsed < LONGEST_STEP_S:  # also where there are no stamps
             elapsed = LONGEST_STEP_S
-        way = np.abs(position_error(self.position, before, self._continuous))
-        return bool((way <= self._noise + self._fastest * elapsed).all())
+        displacement = np.abs(position_error(self.position, before, self._continuous))
+        return bool((displacement <= self._noise + self._fastest * elapsed).all())

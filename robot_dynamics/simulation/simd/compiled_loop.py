@@ -279,7 +279,7 @@ def _of_drives(model: Model, structure: LoopStructure, motion: Trajectory, t: Ar
 
 
 def _directions(model: Model, q: Array) -> Array | None:
-    """Return the directions that friction remembers on a motion, shape of q."""
+    """Return the presliding directions of friction on a motion, shape of q."""
     if model.friction is None or not model.friction.has_memory:
         return None
     slip, elastic = (x.ravel() for x in model.friction.elements)

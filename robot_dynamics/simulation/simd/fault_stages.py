@@ -81,7 +81,7 @@ class FaultStages:
         status: Array that holds the fields of `SUPERVISION`.
     """
 
-    PER_JOINT = ("start", "way", "elsewhere", "here", OPEN_BRAKES)
+    PER_JOINT = ("start", "displacement", "elsewhere", "here", OPEN_BRAKES)
     SINGLE = ("rate", "kind", "begins", "ends", "size", "later", "motion_begins", "lasts",
               "substeps", "deviation", "key")  # fmt: skip
 
@@ -258,7 +258,7 @@ class FaultStages:
 
         def function(**x: Array) -> dict[str, Any]:
             after = negated(less(x["cycle"][0] / x["rate"][0], x["begins"][0]))
-            ends = x["start"] + x["way"]
+            ends = x["start"] + x["displacement"]
             low, high = minimum(x["start"], ends), maximum(x["start"], ends)
             away = maximum(low - x["q"], x["q"] - high)
             return {
@@ -269,13 +269,13 @@ class FaultStages:
             }
 
         writes = ("peak", "outside", "sound", "cycle")
-        reads = ("rate", "begins", "start", "way", "q", "qd", "alive", *writes)
+        reads = ("rate", "begins", "start", "displacement", "q", "qd", "alive", *writes)
         return LoopStage("watch", function, reads, writes)
 
 
 _FAULT = ("kind", "cycle", "rate", "begins", "ends")
 
-_MOTION = ("start", "way", "motion_begins", "lasts")
+_MOTION = ("start", "displacement", "motion_begins", "lasts")
 
 
 class _Fault:
@@ -302,7 +302,11 @@ def _reference(x: dict[str, Array], now: Any) -> tuple[Array, Array, Array]:
     position = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
     velocity = 30.0 * s * s * (1.0 - 2.0 * s + s * s) / lasts
     acceleration = 60.0 * s * (1.0 - 3.0 * s + 2.0 * s * s) / (lasts * lasts)
-    return x["start"] + position * x["way"], velocity * x["way"], acceleration * x["way"]
+    return (
+        x["start"] + position * x["displacement"],
+        velocity * x["displacement"],
+        acceleration * x["displacement"],
+    )
 
 
 def _turn(cycle: Any, period: Any) -> Any:

@@ -95,7 +95,7 @@ class LoopStructure:
         stribeck: Whether friction at rest may exceed that of sliding.
         load_or_offset: Whether friction may grow with the load, or have an offset.
         passive: Whether joints have dry friction or stops.
-        has_memory: Whether friction may remember the way; only with `passive`.
+        has_memory: Whether friction may have a presliding part; only with `passive`.
         imperfect_states: Whether states are measured late, with noise or in steps.
         delayed_commands: Whether commands are on their way for a time.
         longer_cycle: Whether the control period may be longer than a step of the plant.
@@ -247,14 +247,18 @@ class LawStages:
             if self.how.longer_cycle
             else (*kept, *cycle)
         )
-        way: tuple[Item, ...] = (self._act(),)
+        acting: tuple[Item, ...] = (self._act(),)
         if self.how.delayed_commands:
             recall = Recall("commands", "command_delay", self._acting)
-            way = (Remember("commands", self._commands), *way, When("command_delay", (recall,)))
+            acting = (
+                Remember("commands", self._commands),
+                *acting,
+                When("command_delay", (recall,)),
+            )
         if self.how.drives:
-            way = (*way, self._drive())
+            acting = (*acting, self._drive())
         row = LookUp("reference", "row", self.how.shared)
-        return (Record(("q", "qd")), row, *cycle, *way, self._observe())
+        return (Record(("q", "qd")), row, *cycle, *acting, self._observe())
 
     def _see(self) -> LoopStage:
         """Copy the true state, which is the measured one without a sensor."""

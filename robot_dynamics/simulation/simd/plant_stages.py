@@ -50,7 +50,7 @@ class PlantStages:
         passive: Whether joints have dry friction or stops.
         stribeck: Whether friction at rest may exceed that of sliding.
         load_or_offset: Whether friction may grow with the load, or have an offset.
-        has_memory: Whether friction may remember the way; only with `passive`.
+        has_memory: Whether friction may have a presliding part; only with `passive`.
         velocity_terms: Whether Coriolis and centrifugal efforts act; not on an arm that adds them
             to its commands itself.
     """
@@ -163,8 +163,8 @@ class PlantStages:
         """Return the efforts of the springs at links and motors; zero without."""
         if not self._masses.joints:
             return 0.0
-        way, rate = self._masses.extensions(x[q]), self._masses.extensions(x[v])
-        return self._masses.pull(x["stiffness"] * way + x["spring_damping"] * rate)
+        displacement, rate = self._masses.extensions(x[q]), self._masses.extensions(x[v])
+        return self._masses.pull(x["stiffness"] * displacement + x["spring_damping"] * rate)
 
     def _motion(
         self, x: dict[str, Array], q: str, qd: str, qdd: Array, halves: int = 0
@@ -215,8 +215,8 @@ class PlantStages:
         """Return what springs add to A and c; see `two_masses.IMPLICIT`."""
         masses, h = self._masses, x["h"][0]
         soft, damping = IMPLICIT * h * h * x["stiffness"], h * x["spring_damping"]
-        way, rate = masses.extensions(x["q"]), masses.extensions(x["qd"])
-        held = masses.pull(h * x["stiffness"] * way - soft * rate)
+        displacement, rate = masses.extensions(x["q"]), masses.extensions(x["qd"])
+        held = masses.pull(h * x["stiffness"] * displacement - soft * rate)
         return masses.coupling(soft + damping), held
 
     def _glide(self) -> LoopStage:
@@ -266,12 +266,14 @@ class PlantStages:
         return LoopStage("dry", function, tuple(reads), writes)
 
     def _springs(self) -> LoopStage:
-        """Take the elements of friction that remembers as springs; see `Plant`."""
+        """Take the elements of presliding friction as springs; see `Plant`."""
 
         def function(**x: Array) -> dict[str, Any]:
             h, v, z, slip, elastic, share = self._elements(x)
-            way = h * np.array([select(abs(one), SLOWEST, SLOWEST, one) for one in v]) / slip
-            slope = (slipped(z, way, elastic) - z) / way
+            displacement = (
+                h * np.array([select(abs(one), SLOWEST, SLOWEST, one) for one in v]) / slip
+            )
+            slope = (slipped(z, displacement, elastic) - z) / displacement
             stiffness = self._masses.at_drives(h * h * sum(share * slope / slip))
             soft = [
                 entry + stiffness[i] if i == k else entry
@@ -486,8 +488,8 @@ class PlantStages:
             present = {name: where(alive, new[name], old[name]) for name in kept}
             if self._has_memory:
                 z, slip, elastic = (x[name].reshape(ELEMENTS, self.n) for name in memory)
-                way = (present["q"] - x["q"])[self._masses.drives] / slip
-                present["z"] = slipped(z, way, elastic).ravel()
+                displacement = (present["q"] - x["q"])[self._masses.drives] / slip
+                present["z"] = slipped(z, displacement, elastic).ravel()
             return {**present, "alive": np.array([alive])}
 
         reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()), *memory)

@@ -48,7 +48,7 @@ THREADS = """
 import os, sys
 from pathlib import Path
 from rclpy.node import Node
-from robot_dynamics.nodes.ros.terminal import joined
+from robot_dynamics.nodes.ros.graph_client import joined
 
 class Threads(Node):
     def __init__(self, context):

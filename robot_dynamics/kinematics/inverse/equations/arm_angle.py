@@ -111,10 +111,10 @@ class ArmAngleEquations:
         return first, second, cross(first, second)
 
     def _turns(
-        self, way: Partial, target: Displacement, there: Sequence[Vector], free: Frees
+        self, partial: Partial, target: Displacement, there: Sequence[Vector], free: Frees
     ) -> list[Partial]:
         """Place elbow and wrist by the shoulder, then turn the end effector by the wrist."""
-        turn = way.values[3]
+        turn = partial.values[3]
         line = minus(self.elbow.point(self.w, turn), self.s)
         # where the arm is straight no elbow is aside
         here = self._triad(line, plus(self.e, times(TINY, cross(line, self.elbow.h))))
@@ -127,7 +127,7 @@ class ArmAngleEquations:
 
         return [
             solution
-            for part in three_turns(self.shoulder, 0, "shoulder", way, placed, free.arm)
+            for part in three_turns(self.shoulder, 0, "shoulder", partial, placed, free.arm)
             for solution in three_turns(self.wrist, 4, "wrist", part, left, free.end_effector)
         ]
 

@@ -103,8 +103,8 @@ class ParallelEquations:
         """Return all motions of the joints; none is given."""
         return [
             solution
-            for way in self._aside(target, free)
-            for outer in self._outer(way, target, free.end_effector)
+            for partial in self._aside(target, free)
+            for outer in self._outer(partial, target, free.end_effector)
             for solution in self._triangle(outer, target, free)
         ]
 
@@ -119,41 +119,45 @@ class ParallelEquations:
         d = dot(n, minus(self.centre, first.p)) - dot(first.h, n) * dot(first.h, u)
         a, b = dot(across, u), dot(cross(first.h, across), u)
         found = circle_and_line(a, b, d, free.arm, free.touching)
-        return [start.extended(0, *way) for way in branches(0, self.names[0], found)]
+        return [start.extended(0, *partial) for partial in branches(0, self.names[0], found)]
 
-    def _outer(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
+    def _outer(self, partial: Partial, target: Displacement, free: Turn) -> list[Partial]:
         """Turn the end effector by the joints after them until the parallel axes match."""
         if not self.after:
-            return [way]
+            return [partial]
         n, k, last = self.n, len(self.axes) - 1, self.after[-1]
-        n_base = self.before[0].vector(n, way.values[0]) if self.before else n
+        n_base = self.before[0].vector(n, partial.values[0]) if self.before else n
         n_end = target.inverse.vector(n_base)
         if len(self.after) == 1:
             turn, size = point_to_point(last.h, n_end, n, free)
-            return [way.extended(k, turn, SolutionStep(k, "", "", size))]
+            return [partial.extended(k, turn, SolutionStep(k, "", "", size))]
         inner = self.after[0]
         m = target.vector(last.h)
-        m = self.before[0].vector(m, way.values[0].back) if self.before else m
+        m = self.before[0].vector(m, partial.values[0].back) if self.before else m
         p_i, p_k = (self.axes[joint].p for joint in (self.turns[0], self.turns[2]))
         shoulder = target.inverse.point(
-            self.before[0].point(p_i, way.values[0]) if self.before else p_i
+            self.before[0].point(p_i, partial.values[0]) if self.before else p_i
         )
-        ways: list[Partial] = []  # where the last axis is parallel to the others, any turn will do
+        partials: list[
+            Partial
+        ] = []  # where the last axis is parallel to the others, any turn will do
         found = axis_to_angle(n, inner.h, last.h, m, Turn(1.0, 0.0))
         flips = at_right_angles(self.axes[self.turns[0]], inner, last)
         for turn, step in branches(k - 1, self.names[2], found, unit=""):
             reach = self._reach(last, shoulder, inner.point(p_k, turn.back))
-            if ways and flips:
-                outer = ways[0].values[k]
+            if partials and flips:
+                outer = partials[0].values[k]
                 misses = select(size, NEAR * NEAR, reach.missed(outer.half_on), 0.0)
                 outer = _first_if_positive(misses, outer, outer.half_on)
             else:
                 angle = _first_if_positive(reach.missed(free), reach.middle(free), free)
                 outer, size = point_to_point(last.h, n_end, inner.vector(n, turn.back), angle)
-            ways.append(
-                way.extended(k - 1, turn, step).extended(k, outer, SolutionStep(k, "", "", size))
+            partials.append(
+                partial.extended(k - 1, turn, step).extended(
+                    k, outer, SolutionStep(k, "", "", size)
+                )
             )
-        return ways
+        return partials
 
     def _reach(self, last: Axis, shoulder: Vector, wrist: Vector) -> _Reach:
         """Return what the triangle reaches where the last axis is parallel to those in it.
@@ -176,18 +180,18 @@ class ParallelEquations:
             (near + far) ** 2,
         )
 
-    def _triangle(self, way: Partial, target: Displacement, free: Frees) -> list[Partial]:
+    def _triangle(self, partial: Partial, target: Displacement, free: Frees) -> list[Partial]:
         """Solve the triangle of two links and an end effector in the plane across the axes."""
         n = self.n
         i, j, k = self.turns
 
         def moved(x: Vector, *, point: bool) -> Vector:  # by the parallel joints together
             for joint, axis in enumerate(self.after, start=self.end):
-                value = way.values[joint].back
+                value = partial.values[joint].back
                 x = axis.point(x, value) if point else axis.vector(x, value)
             x = target.point(x) if point else target.vector(x)
             for axis in self.before:
-                value = way.values[0].back
+                value = partial.values[0].back
                 x = axis.point(x, value) if point else axis.vector(x, value)
             return x
 
@@ -213,7 +217,7 @@ class ParallelEquations:
             inner, size = point_to_point(n, reached, r, free.arm)
             c, s, _ = total.then(inner.back).then(turn.back)
             last = Turn(c, s, _within_a_turn(total.angle - inner.angle - turn.angle))
-            part = way.extended(j, self._signed(j, turn), step)
+            part = partial.extended(j, self._signed(j, turn), step)
             part = part.extended(i, self._signed(i, inner), SolutionStep(i, "", "", size))
             part = part.extended(k, self._signed(k, last), SolutionStep(k, "", "", 1.0))
             for slide in self.slides:

@@ -64,8 +64,8 @@ class Partial(NamedTuple):
 
     def around(self, joint: int, value: Any) -> Partial:
         """Insert a joint; the numbers of the joints from there on grow by one."""
-        way = self.renumbered([k + (k >= joint) for k in range(len(self.values))])
-        return Partial({**way.values, joint: value}, way.steps)
+        partial = self.renumbered([k + (k >= joint) for k in range(len(self.values))])
+        return Partial({**partial.values, joint: value}, partial.steps)
 
 
 def branches(
@@ -116,7 +116,7 @@ class StructureEquations(Protocol):
             given: Motion of the joint, or turn of the arm, that is given beside the pose.
         """
 
-    def missed(self, way: Partial, target: Displacement) -> Any:
+    def missed(self, partial: Partial, target: Displacement) -> Any:
         """Return the sum of squares by which motions miss the displacement; see `missed_by`."""
 
 
@@ -140,8 +140,8 @@ def missed_by(
     """
     start, end = between
 
-    def missed(way: Partial, target: Displacement) -> Any:
-        values = [way.values[k] for k in range(len(axes))]
+    def missed(partial: Partial, target: Displacement) -> Any:
+        values = [partial.values[k] for k in range(len(axes))]
 
         def left(v: Vector) -> Vector:  # of a direction of the target
             for k in range(end, len(axes)):

@@ -119,8 +119,8 @@ class Positioning:
         if len(self.axes) == 1:
             return [self._carry(start, 0, first, self.w, t, free.arm)]
         t = self._moved(t, given, 0, back=True)
-        ways = self._first_and_last(t, free, given)
-        return [self._middle(way, t, free.arm, given) for way in ways]
+        partials = self._first_and_last(t, free, given)
+        return [self._middle(partial, t, free.arm, given) for partial in partials]
 
     def _moved(self, x: Vector, given: Any, place: int, *, back: bool) -> Vector:
         """Return a point after the motion of the joint that is held, if it is at that place."""
@@ -264,22 +264,22 @@ class Positioning:
             last = self._solved(2, x, y[0], free)
             y, x = _combined(other, y_rows), _combined(other, x_rows)
             for value, step in branches(2, self.names[1], last, reach):
-                way = start.extended(2, value, step)
+                partial = start.extended(2, value, step)
                 right = x[0] + _at(x, self.axes[2], value)
                 for value_1, step_1 in branches(0, self.names[0], self._solved(0, y, right, free)):
-                    yield way.extended(0, value_1, step_1)
+                    yield partial.extended(0, value_1, step_1)
             return
         for value, step in branches(0, self.names[0], self._solved(0, y, x[0], free)):
-            way = start.extended(0, value, step)
+            partial = start.extended(0, value, step)
             if len(self.axes) == 2:
-                yield way
+                yield partial
                 continue
             y_2, x_2 = _combined(other, y_rows), _combined(other, x_rows)
             right = y_2[0] + _at(y_2, self.axes[0], value)
             reach = (x_2[0] / self._scale, 1.0 / self._scale) if self._sees(other) else None
             last = self._solved(2, x_2, right, free)
             for value_3, step_3 in branches(2, self.names[1], last, reach):
-                yield way.extended(2, value_3, step_3)
+                yield partial.extended(2, value_3, step_3)
 
     def _sees(self, row: Array) -> bool:
         """Return whether an equation is that of the distance from joint 2 alone."""
@@ -317,20 +317,24 @@ class Positioning:
 
     # -- q_2 ------------------------------------------------------------------------------------
 
-    def _middle(self, way: Partial, t: Vector, free: Turn, given: Any) -> Partial:
+    def _middle(self, partial: Partial, t: Vector, free: Turn, given: Any) -> Partial:
         first, x = self.axes[0], self._moved(self.w, given, 3, back=False)
-        y = self._moved(first.point(t, first.back(way.values[0])), given, 1, back=True)
+        y = self._moved(first.point(t, first.back(partial.values[0])), given, 1, back=True)
         if len(self.axes) == 3:
-            x = self._moved(self.axes[2].point(x, way.values[2]), given, 2, back=False)
-        return self._carry(way, 1, self.axes[1], x, y, free)
+            x = self._moved(self.axes[2].point(x, partial.values[2]), given, 2, back=False)
+        return self._carry(partial, 1, self.axes[1], x, y, free)
 
     @staticmethod
-    def _carry(way: Partial, joint: int, axis: Axis, x: Vector, y: Vector, free: Turn) -> Partial:
+    def _carry(
+        partial: Partial, joint: int, axis: Axis, x: Vector, y: Vector, free: Turn
+    ) -> Partial:
         """Find the motion of one joint that brings x to y."""
         if not axis.rotates:
-            return way.extended(joint, dot(axis.h, minus(y, x)), SolutionStep(joint, "", "", 1.0))
+            return partial.extended(
+                joint, dot(axis.h, minus(y, x)), SolutionStep(joint, "", "", 1.0)
+            )
         turn, size = point_to_point(axis.h, minus(x, axis.p), minus(y, axis.p), free)
-        return way.extended(joint, turn, SolutionStep(joint, "", "", size))
+        return partial.extended(joint, turn, SolutionStep(joint, "", "", size))
 
 
 def nearest(axis: Axis, other: Axis) -> Vector:

@@ -74,34 +74,34 @@ class WristEquations:
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints."""
         if self.position is None:
-            ways = [Partial({}, ())]
+            partials = [Partial({}, ())]
         else:
-            ways = self.position.solve(target.point(self.centre), free, given)
+            partials = self.position.solve(target.point(self.centre), free, given)
         if self.given is not None:
-            ways = [way.around(self.given, given) for way in ways]
+            partials = [partial.around(self.given, given) for partial in partials]
         return [
             solution
-            for way in ways
-            for solution in self._turn_end_effector(way, target, free.end_effector)
+            for partial in partials
+            for solution in self._turn_end_effector(partial, target, free.end_effector)
         ]
 
     def _turn_end_effector(
-        self, way: Partial, target: Displacement, free: Turn
+        self, partial: Partial, target: Displacement, free: Turn
     ) -> Iterator[Partial]:
         def before(v: Vector) -> Vector:  # what the arm's turns leave of a vector of the target
             for joint, axis in enumerate(self.arm):
-                v = axis.vector(v, axis.back(way.values[joint]))
+                v = axis.vector(v, axis.back(partial.values[joint]))
             return v
 
         n = len(self.arm)
         if not self.wrist:
-            yield way
+            yield partial
             return
         if len(self.wrist) < 3:
-            yield from _aligned(way, n, self.wrist, lambda v: before(target.vector(v)), free)
+            yield from _aligned(partial, n, self.wrist, lambda v: before(target.vector(v)), free)
             return
         yield from three_turns(
-            self.wrist, n, self.name, way, lambda v: before(target.vector(v)), free
+            self.wrist, n, self.name, partial, lambda v: before(target.vector(v)), free
         )
 
 
@@ -128,21 +128,21 @@ class InnerWristEquations:
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """Return all motions of the joints; none is given."""
-        ways: list[Partial] = []
+        partials: list[Partial] = []
         for found in self.position.solve(self.centre, free, target):
-            way = found.renumbered((0, 5, 4))
+            partial = found.renumbered((0, 5, 4))
 
-            def left(v: Vector, way: Partial = way) -> Vector:  # of a vector, for the wrist
+            def left(v: Vector, partial: Partial = partial) -> Vector:  # of a vector, for the wrist
                 for joint in (4, 5):
-                    v = self.axes[joint].vector(v, self.axes[joint].back(way.values[joint]))
-                return self.axes[0].vector(target.vector(v), self.axes[0].back(way.values[0]))
+                    v = self.axes[joint].vector(v, self.axes[joint].back(partial.values[joint]))
+                return self.axes[0].vector(target.vector(v), self.axes[0].back(partial.values[0]))
 
-            ways += three_turns(self.axes[1:4], 1, self.name, way, left, free.end_effector)
-        return ways
+            partials += three_turns(self.axes[1:4], 1, self.name, partial, left, free.end_effector)
+        return partials
 
 
 def three_turns(
-    axes: Sequence[Axis], n: int, name: str, way: Partial, seen: Any, free: Turn
+    axes: Sequence[Axis], n: int, name: str, partial: Partial, seen: Any, free: Turn
 ) -> Iterator[Partial]:
     """Turns about a, b, c with R_a R_b R_c v = seen(v): c seen from a first, then a, then the rest.
 
@@ -161,7 +161,9 @@ def three_turns(
             rest = b.vector(a.vector(seen(v), turn_a.back), turn_b.back)
             turn_c, _ = point_to_point(c.h, v, rest, free)
             first = turn_a, size, turn_c
-        part = way.extended(n + 1, turn_b, step).extended(n, turn_a, SolutionStep(n, "", "", size))
+        part = partial.extended(n + 1, turn_b, step).extended(
+            n, turn_a, SolutionStep(n, "", "", size)
+        )
         yield part.extended(n + 2, turn_c, SolutionStep(n + 2, "", "", 1.0))
 
 
@@ -170,17 +172,19 @@ def at_right_angles(a: Axis, b: Axis, c: Axis) -> bool:
     return max(abs(dot(a.h, b.h)), abs(dot(b.h, c.h))) < RIGHT
 
 
-def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) -> list[Partial]:
+def _aligned(
+    partial: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn
+) -> list[Partial]:
     """Return one or two turns of the rotation v -> seen(v); n is the number of the first."""
     for joint, axis in enumerate(axes, start=n):
         following = axes[joint - n + 1 :]
         v = following[0].h if following else across(axis.h)
         w = seen(v)
         for done, before in enumerate(axes[: joint - n], start=n):
-            w = before.vector(w, way.values[done].back)
+            w = before.vector(w, partial.values[done].back)
         turn, size = point_to_point(axis.h, v, w, free)
-        way = way.extended(joint, turn, SolutionStep(joint, "", "", size))
-    return [way]
+        partial = partial.extended(joint, turn, SolutionStep(joint, "", "", size))
+    return [partial]
 
 
 # -- axes that meet ------------------------------------------------------------------------------

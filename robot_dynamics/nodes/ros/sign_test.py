@@ -1,4 +1,4 @@
-"""Nudge: a small effort on one joint, which shows its sign and its place in the command.
+"""Sign test: a small effort on one joint, which shows its sign and its place in the command.
 
 The effort rises slowly from zero and ends as soon as a joint has moved a little. All other joints
 get no effort, so that brakes or a support must hold them.
@@ -21,13 +21,13 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, check_known
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.ros.graph_client import GraphClient
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     HARDWARE_TOPIC,
     JointReader,
     effort_msg,
 )
-from robot_dynamics.nodes.ros.terminal import Terminal
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, other_publishers_of
 from robot_dynamics.robot import Robot
 
@@ -75,7 +75,7 @@ def effort_of(robot: Robot, joint: str, effort: float | None) -> float:
     return effort
 
 
-class Nudge(Terminal):
+class SignTest(GraphClient):
     """A node that pushes one joint and judges its motion.
 
     Args:
@@ -151,7 +151,7 @@ class Nudge(Terminal):
             tau = np.zeros(len(start))
             tau[k] = effort
             moved = self._first_moved(start, tau, RISING_S)
-            way = self._states.position - start
+            displacement = self._states.position - start
         if moved is None:
             return (
                 f"'{joint}' did not move under {effort:g}; activate the controller, open the brake "
@@ -160,14 +160,14 @@ class Nudge(Terminal):
         if moved != k:
             raise RobotDynamicsError(
                 f"WRONG ORDER: the effort of '{joint}' moved '{self._robot.joint_names[moved]}' by "
-                f"{way[moved]:+.3g}; correct the parameter joints of the controller"
+                f"{displacement[moved]:+.3g}; correct the parameter joints of the controller"
             )
-        if way[k] * effort < 0.0:
+        if displacement[k] * effort < 0.0:
             raise RobotDynamicsError(
-                f"WRONG SIGN: {effort:+g} N m or N moved '{joint}' by {way[k]:+.3g}; correct the "
-                "sign of its effort or its position before anything else"
+                f"WRONG SIGN: {effort:+g} N m or N moved '{joint}' by {displacement[k]:+.3g}; "
+                "correct the sign of its effort or its position before anything else"
             )
-        return f"right: {effort:+g} N m or N moved '{joint}' by {way[k]:+.3g} rad or m"
+        return f"right: {effort:+g} N m or N moved '{joint}' by {displacement[k]:+.3g} rad or m"
 
     def _first_moved(self, start: Array, tau: Array, seconds: float) -> int | None:
         """Let efforts rise from zero to tau; return the first joint that moves, or None."""
@@ -179,8 +179,11 @@ class Nudge(Terminal):
                 raise RobotDynamicsError(self._fault)
             if time.monotonic() - self._came > STATES_TIMEOUT_S:
                 raise RobotDynamicsError(f"no joint_states for {STATES_TIMEOUT_S:g} s; let go")
-            way, speed = self._states.position - start, np.nan_to_num(self._states.velocity)
-            share = np.maximum(np.abs(way) / MOVED, np.abs(speed) / LARGEST_SPEED)
+            displacement, speed = (
+                self._states.position - start,
+                np.nan_to_num(self._states.velocity),
+            )
+            share = np.maximum(np.abs(displacement) / MOVED, np.abs(speed) / LARGEST_SPEED)
             if share.max() >= 1.0:
                 return int(np.argmax(share))
         return None

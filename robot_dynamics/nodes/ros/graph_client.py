@@ -1,4 +1,4 @@
-"""Terminal: commands to running nodes, for machines without the `ros2` command."""
+"""GraphClient: commands to running nodes, for machines without the `ros2` command."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from robot_dynamics.nodes.ros.topics import (
 from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.trajectory import Waypoints
 
-T = TypeVar("T", bound="Terminal")
+T = TypeVar("T", bound="GraphClient")
 
 PATIENCE_S = 5.0
 """Time limit for finding a node and for its answer to a trajectory, s."""
@@ -56,8 +56,8 @@ ATTEMPTS = 3
 """Attempts of a request, as answers may be lost; requests are idempotent."""
 
 
-class Terminal:
-    """A node for the duration of one command, built by `terminal`."""
+class GraphClient:
+    """A node for the duration of one command, built by `graph_client`."""
 
     def __init__(self, context: Context, namespace: str) -> None:
         self.node = Node("robot_dynamics_terminal", context=context, namespace=namespace)
@@ -293,9 +293,11 @@ def joined(make: Callable[[Context], T], domain: int | None = None) -> Iterator[
         context.try_shutdown()
 
 
-def terminal(namespace: str = "", domain: int | None = None) -> AbstractContextManager[Terminal]:
-    """Join the ROS graph with a `Terminal`; see `joined`."""
-    return joined(lambda context: Terminal(context, namespace), domain)
+def graph_client(
+    namespace: str = "", domain: int | None = None
+) -> AbstractContextManager[GraphClient]:
+    """Join the ROS graph with a `GraphClient`; see `joined`."""
+    return joined(lambda context: GraphClient(context, namespace), domain)
 
 
 def in_words(msg: Any) -> str:
