@@ -24,7 +24,7 @@ PAYLOAD = 10
 
 @dataclass(frozen=True)
 class EndEffectorEquations:
-    """The equations of one arm with its load, as `task_space.Arm` asks for them.
+    """The equations of one arm with its load, as `task_space.TaskSpaceEquations` asks for them.
 
     Args:
         frame: Link or frame of the end effector.

@@ -200,7 +200,7 @@ class Task:
     def share(self, settings: TaskSettings, fastest: float) -> float:
         """Return the share of a stiffness that a loop bears in the lightest direction of any pose.
 
-        See `task_space.Spring`.
+        See `task_space.StableSpring`.
         """
         if settings not in self._fastest:
             last = list(self._fastest.items())[-1:]  # which a loop may still use
