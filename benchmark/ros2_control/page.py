@@ -32,7 +32,7 @@ CONTROLLERS = {
     "jtc front": "joint_trajectory_controller in front of a chained controller",
     "rnea": "PD and pinocchio::rnea, chained",
     "model": "model controller, chained",
-    "hand": "the same in the mode cartesian_impedance",
+    "task": "the same in the mode cartesian_impedance",
 }
 
 HEAD = """# Benchmark in ros2_control

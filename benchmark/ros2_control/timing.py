@@ -6,7 +6,7 @@ jtc        joint_trajectory_controller on effort interfaces with PID, following 
 jtc front  the same in front of a chained controller: positions, velocities, accelerations
 rnea       a small controller with pinocchio::rnea and PD, behind such a front
 model      the model controller of this package, chained
-end effector       the same in the mode cartesian_impedance
+task       the same in the mode cartesian_impedance
 
 Pinocchio's headers and library come from the Python package `pin`.
 """
@@ -117,7 +117,7 @@ def controllers(workspace: Workspace, arm: Arm) -> dict[str, dict[str, Any]]:
         "jtc front": trajectory_controller(arm, **front),
         "rnea": {"type": "rnea_controller/RneaController"},
         "model": model,
-        "hand": {**model, "mode": "cartesian_impedance"},
+        "task": {**model, "mode": "cartesian_impedance"},
     }
 
 
@@ -169,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the controllers and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmark.ros2_control.timing")
     parser.description, parser.formatter_class = __doc__, argparse.RawDescriptionHelpFormatter
-    known = ["jtc", "jtc front", "rnea", "model", "hand"]
+    known = ["jtc", "jtc front", "rnea", "model", "task"]
     parser.add_argument("--robots", nargs="+", default=["panda"])
     parser.add_argument("--only", nargs="+", choices=known, default=known)
     parser.add_argument("--cycles", type=int, default=1_000_000)
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)
         add_packages(workspace)
-        if {"model", "hand"} & set(options.only):
+        if {"model", "task"} & set(options.only):
             export(workspace, arms)
         workspace.build()
         for arm in arms:

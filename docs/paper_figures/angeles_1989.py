@@ -102,10 +102,10 @@ THOMAS_TESAR = WorkedExample(
     """\
 [Angeles1989], section 7.2, figures 6 to 8. The tip moves 2 m along a line in one second without
 turning. The normal spline of the paper is defined elsewhere, and its curve is not in the copies at
-end effector. Of it is said that it has no velocity and no acceleration at its ends: a natural
-spline does not suffice for that, nor a complete one. Drawn is the cubic spline that is both at
-once, with the fewest knots that allow it, at thirds of the way, beside the polynomial of fifth
-degree with the same ends. The inertial data have two readings: "printed", in the frame that the
-paper states, and "distal", at the far end of each link, where they make better sense.""",
+hand. Of it is said that it has no velocity and no acceleration at its ends: a natural spline does
+not suffice for that, nor a complete one. Drawn is the cubic spline that is both at once, with the
+fewest knots that allow it, at thirds of the way, beside the polynomial of fifth degree with the
+same ends. The inertial data have two readings: "printed", in the frame that the paper states, and
+"distal", at the far end of each link, where they make better sense.""",
     thomas_tesar_figures,
 )

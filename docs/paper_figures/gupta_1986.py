@@ -35,11 +35,11 @@ def circle_figures(points: int) -> Iterator[PaperFigure]:
 CIRCLE = WorkedExample(
     "A PUMA-type arm on a circle",
     """\
-[Gupta1986] and its continuation, section 3, figures 5 to 8. The end effector goes once round a
-circle of 6 in radius in nine seconds, with a cycloidal start and stop. Joint 4 makes a full turn,
-all other joints return; the torques at both ends are the static ones; joints 2 and 3 carry most of
-the load. The tilt of the end effector is not legible in the copies at hand: 30 degrees is chosen
-(below 22 degrees joint 6 would make the turn). Joint 3 does not move at all on this circle, where
-the paper speaks of very small changes.""",
+[Gupta1986] and its continuation, section 3, figures 5 to 8. The hand goes once round a circle of
+6 in radius in nine seconds, with a cycloidal start and stop. Joint 4 makes a full turn, all other
+joints return; the torques at both ends are the static ones; joints 2 and 3 carry most of the load.
+The tilt of the hand is not legible in the copies at hand: 30 degrees is chosen (below 22 degrees
+joint 6 would make the turn). Joint 3 does not move at all on this circle, where the paper speaks of
+very small changes.""",
     circle_figures,
 )

@@ -8,9 +8,8 @@ robot-dynamics simulate panda --record run.mcap                for replay, plot,
 robot-dynamics simulate arm.urdf --parameters arm.yaml         with identified friction
 robot-dynamics simulate arm.urdf --parameters soft.yaml --encoders motor       of elastic joints
 robot-dynamics simulate panda --base-motion sine:y:0.05:1       on a platform that shakes
-robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the end
-effector robot-dynamics simulate openarm.urdf --driver openarm           behind drives that close
-the loop
+robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    in task space
+robot-dynamics simulate openarm.urdf --driver openarm           behind drives that close the loop
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs 10000
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
 robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
-robot-dynamics study ur5 --modes cartesian_impedance --payload 0..3 --max-end-effector-position
-0.005 robot-dynamics study panda --base-motion sine:y:0.05:1 --known-base still   on a ship
+robot-dynamics study ur5 --modes cartesian_impedance --payload 2 --max-end-effector-position 0.01
+robot-dynamics study panda --base-motion sine:y:0.05:1 --known-base still   on a ship
 robot-dynamics study openarm.urdf --driver openarm --mass-error 20%   behind its drives
 robot-dynamics study out/study.yaml --resume          continue after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     repeat one run and draw it
