@@ -165,7 +165,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     pose_in_.open(robot.arrived, "pose_came", "pose_position");
     twist_in_.open(robot.arrived, "twist_came", "twist_lasts");
     push_in_.open(robot.arrived, "push_came", "push_lasts");
-    measured_wrench_in_.open(robot.arrived, "measured_wrench_came", "measured_wrench");
+    wrench_in_.open(robot.arrived, "measured_wrench_came", "measured_wrench");
     state_ = robot.state.initial;
     arrived_ = initial(robot.arrived);
     settings_ = initial(robot.settings);
@@ -223,7 +223,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
     settings_in_.put(present_.settings.data());
     put_load();
   }
-  for (Inlet * early : {&reference_in_, &pose_in_, &twist_in_, &push_in_, &measured_wrench_in_}) {
+  for (Inlet * early : {&reference_in_, &pose_in_, &twist_in_, &push_in_, &wrench_in_}) {
     early->clear();
   }
   resume_ = drops_target_ = false;
@@ -329,8 +329,7 @@ void ModelController::open_topics()
   });
   listen(WrenchStamped(), FORCE_TORQUE, latest, [this](const auto & msg) {
     on_target(FORCE_TORQUE, [&](const Frames & frames) {
-      measured_wrench_in_.put(
-        {{"measured_wrench", measured_wrench_of(model(), frames, msg).data()}});
+      wrench_in_.put({{"measured_wrench", measured_wrench_of(model(), frames, msg).data()}});
     });
   });
   using std_srvs::srv::Trigger;
@@ -411,7 +410,7 @@ void ModelController::take_changes()
   if (load_in_.take(arrived_.data(), now_)) {
     std::copy_n(arrived(GRAVITY), 3, arrived(BASE));  // a base that stands
   }
-  for (Inlet * inlet : {&pose_in_, &twist_in_, &push_in_, &measured_wrench_in_}) {
+  for (Inlet * inlet : {&pose_in_, &twist_in_, &push_in_, &wrench_in_}) {
     (void)inlet->take(arrived_.data(), now_);
   }
   *arrived(RESUME) = resume_.exchange(false) ? 1.0 : 0.0;
@@ -540,7 +539,7 @@ void ModelController::put_load()
   load_in_.put({{"payload_goal", load}, {"gravity_goal", load + 10}, {"wrench_goal", load + 13}});
 }
 
-rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters & requested)
+rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters & given)
 {
   rcl_interfaces::msg::SetParametersResult result;
   result.successful = true;
@@ -548,11 +547,10 @@ rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters
     return result;
   }
   try {
-    const Configured found = configured(lookup(requested));
+    const Configured found = configured(lookup(given));
     const std::lock_guard<std::mutex> lock(mutex_);
     const bool loads = std::any_of(
-      requested.begin(), requested.end(),
-      [](const auto & one) { return is_of_load(one.get_name()); });
+      given.begin(), given.end(), [](const auto & one) { return is_of_load(one.get_name()); });
     if (loads) {
       const bool heavier = found.load[0] != present_.load[0];
       check_load(found.load, heavier ? "payload of " + text(found.load[0]) + " kg" : "load");

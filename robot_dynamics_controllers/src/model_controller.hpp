@@ -67,8 +67,7 @@ private:
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, REF_CAME, REF_LAST, REF_LAST_AHEAD,
     REF_BEFORE, REF_AFTER, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
     WRENCH_CAME, LEAD, UNSTAMPED, ARRIVED_FIELDS};
-  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, SATURATION, ERROR,
-    STATE_FIELDS};
+  enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, SATURATION, ERROR, STATE_FIELDS};
   // clang-format on
 
   // -- in the loop
@@ -82,7 +81,7 @@ private:
   void use_model(std::unique_ptr<ModelLibrary> && model);
   controller_interface::InterfaceConfiguration interfaces(
     const std::vector<std::string> & kinds) const;
-  rcl_interfaces::msg::SetParametersResult check(const Parameters & requested);
+  rcl_interfaces::msg::SetParametersResult check(const Parameters & given);
   void apply(const Parameters & changed);
   Lookup lookup(const Parameters & requested) const;
   Configured configured(const Lookup & get) const;
@@ -138,7 +137,7 @@ private:
 
   // -- between threads
   Exchange settings_in_, snapshots_out_;
-  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, measured_wrench_in_;
+  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, wrench_in_;
   std::atomic<bool> resume_{false};
   std::atomic<bool> drops_target_{false};
   std::atomic<bool> counts_anew_{false};

@@ -29,14 +29,15 @@ ARM = (("shoulder", "continuous", "base", "upper"), ("elbow", "continuous", "upp
 
 
 @pytest.mark.parametrize(
-    ("name", "hand"), [("ur5", "tool0"), ("panda", "panda_hand_tcp"), ("planar_2r", "endpoint")]
+    ("name", "end_effector"),
+    [("ur5", "tool0"), ("panda", "panda_hand_tcp"), ("planar_2r", "endpoint")],
 )
 def test_standard_arms_have_an_end_effector(name, end_effector):
     assert default_end_effector(read_urdf(find_robot(name))) == end_effector
 
 
 @pytest.mark.parametrize(
-    ("further", "hand"),
+    ("further", "end_effector"),
     [
         ([("a", "fixed", "fore", "flange"), ("b", "fixed", "fore", "tool0")], "tool0"),
         ([("a", "fixed", "fore", "flange"), ("b", "fixed", "fore", "sensor")], "flange"),

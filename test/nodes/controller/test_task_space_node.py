@@ -338,7 +338,7 @@ def test_impossible_targets_are_refused_in_one_line_and_the_end_effector_is_held
             {"task.stiffness": [math.nan] * 6},
             "parameter 'task.stiffness' is [nan, nan, nan, nan, nan, nan]; give a list, each a "
             "finite number from -1e+09 to 1e+09 (Stiffness in x, y, z, rx, ry, rz, or all 36 of a "
-            "matrix row by row, N/m, N and N m/rad; empty for twice the bandwidth at usual "
+            "matrix row by row, N/m, N and N m/rad; empty for twice the bandwidth at typical "
             "inertia, or what the joints can exert)",
         ),
         ({"task.controlled": ["motion"] * 5}, "task.controlled has 5 entries; give six"),
