@@ -216,7 +216,7 @@ class Controller:
         if not (finite or all_finite(*before, *after, *present, tau)):
             return False
         arrived["came_reference"][:] = present
-        arrived["came_reference_ahead"][0] = age
+        arrived["came_reference_age"][0] = age
         arrived["came_before"][:], arrived["came_after"][:] = before, after
         arrived["came_share"][0], arrived["came_ahead"][0] = share, ahead
         arrived["came_tau"][:], arrived["came_has_tau"][0] = tau, 1.0

@@ -63,6 +63,9 @@ AT_ARM = 0.2
 EXPLAINED = 2.0
 """Way of a reference in one motion, relative to its speed times the time: it may accelerate."""
 
+UNTIMED_S = 1.0
+"""Age of a reference beyond which its stamp is of another clock, or none, s."""
+
 ALONE_S = 0.15
 """Time without a leap after which a reference is that of one source: two of them leap by turns."""
 
@@ -153,23 +156,25 @@ def behind(x: Any, follows: Any) -> Any:
 def take_reference(x: Any) -> dict[str, Any]:
     """Take the reference that came, if it is sound; tell whether it goes on elsewhere."""
     in_task = among(x.mode, IN_TASK_SPACE)
+    known = less(NEVER / 2.0, x.came_ahead)
+    ahead = chosen(known, x.came_ahead, 0.0)
     sound = both(
         less(NEVER / 2.0, x.reference_came),
         finite(x.came_reference, x.came_before, x.came_after, x.came_qdd, x.came_tau),
-        finite(np.array([x.came_share, x.came_ahead, x.came_reference_ahead])),
+        finite(np.array([x.came_share, ahead, x.came_reference_age])),
     )
     usable = both(sound, negated(in_task))
     new = both(usable, less(x.reference_at, x.reference_came))
     since = chosen(usable, maximum(x.now - x.reference_came, 0.0), 0.0)
-    overdue = maximum(since - maximum(FARTHEST_S, x.came_ahead), 0.0)
-    age = x.came_reference_ahead + since
+    age = since + _believed_age(x.came_reference_age)
+    ahead = chosen(known, ahead + maximum(since - FARTHEST_S, 0.0), age)
     given = {
         "reference": x.came_reference,
         "reference_ahead": age,
         "before": x.came_before,
         "after": x.came_after,
         "share": x.came_share,
-        "ahead": x.came_ahead + overdue,
+        "ahead": ahead,
         "reference_qdd": x.came_qdd,
         "reference_tau": x.came_tau,
         "has_tau": x.came_has_tau,
@@ -200,6 +205,11 @@ def take_reference(x: Any) -> dict[str, Any]:
         "leapt_at": chosen(leaps, x.now, x.leapt_at),
         "anew": both(leaps, less(ALONE_S, x.now - x.leapt_at)),
     }
+
+
+def _believed_age(age: Any) -> Any:
+    """Return the age of a reference by its stamp; zero if the stamp is of another clock."""
+    return chosen(both(less(0.0, age), less(age, UNTIMED_S)), age, 0.0)
 
 
 def supervise(x: Facts) -> dict[str, Any]:

@@ -50,12 +50,11 @@ std::string name_of(const rclcpp::TopicEndpointInfo & info)
 // clang-format off
 constexpr const char * ARRIVED_NAMES[] = {
   "now", "state_new", "state_q", "state_qd", "state_came", "reference_came",
-  "came_reference", "came_before", "came_after", "came_ahead", "came_qdd",
+  "came_reference", "came_reference_age", "came_before", "came_after", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "measured_wrench_came", "lead", "unstamped"};
-constexpr const char * STATE_NAMES[] = {
-  "status", "seen", "commands", "q", "tau", "commanded_position", "commanded_velocity",
-  "saturation", "error"};
+constexpr const char * STATE_NAMES[] = {"status", "seen", "commands", "q", "tau",
+  "commanded_position", "commanded_velocity", "saturation", "error"};
 // clang-format on
 
 }  // namespace
@@ -376,7 +375,6 @@ controller_interface::return_type ModelController::update_and_write_commands(
     read_reference_interfaces();
   }
   *arrived(NOW) = now_;
-  *arrived(REF_LAST_AHEAD) = std::max(now_ - *arrived(REF_CAME), 0.0);
   model().step(state_, arrived_.data(), settings_.data(), next());
   state_ = next();
   const bool commands = *state(COMMANDS) > 0.5;
@@ -433,6 +431,7 @@ void ModelController::read_reference_interfaces()
     std::copy_n(q + 3 * n_, n_, arrived(REF_TAU));
     *arrived(REF_HAS_TAU) = chained_[2];
     *arrived(REF_CAME) = now_;
+    *arrived(REF_AGE) = 0.0;
   }
   for (std::size_t i = 0; i < n_; ++i) {
     // Velocities that stay NaN have stopped. Positions stay, as preceding controllers read them back.
@@ -625,8 +624,10 @@ void ModelController::on_reference(const sensor_msgs::msg::JointState & msg)
       }
     }
     const std::vector<double> found = reference_of(model(), msg);
+    const double age = (get_node()->now() - rclcpp::Time(msg.header.stamp)).seconds();
     reference_in_.put(
       {{"came_reference", found.data()},
+       {"came_reference_age", &age},
        {"came_before", found.data()},
        {"came_after", found.data()},
        {"came_tau", found.data() + 2 * n_},

@@ -64,7 +64,7 @@ private:
   /// Fields of what arrives, and of the state, that the loop writes and reads.
   // clang-format off
   enum Arrived : std::size_t {
-    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, REF_CAME, REF_LAST, REF_LAST_AHEAD,
+    NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, REF_CAME, REF_LAST, REF_AGE,
     REF_BEFORE, REF_AFTER, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
     WRENCH_CAME, LEAD, UNSTAMPED, ARRIVED_FIELDS};
   enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, SATURATION, ERROR, STATE_FIELDS};

@@ -131,7 +131,7 @@ class HostileCycles:
             arrived["came_before"][:] = arrived["came_after"]
             for name in ("came_after", "came_reference"):
                 arrived[name][:] = np.ravel(desired)
-            arrived["came_ahead"][0] = arrived["came_reference_ahead"][0] = rng.uniform(0.0, 0.005)
+            arrived["came_ahead"][0] = arrived["came_reference_age"][0] = rng.uniform(0.0, 0.005)
             arrived["came_share"][0], arrived["lead"][0] = rng.random(), LEAD
             arrived["came_qdd"][:] = 0.04 * np.cos(phase)
             arrived["came_has_tau"][0] = rng.integers(2)

@@ -28,11 +28,7 @@ from robot_dynamics.control import (
 from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.parameters import REFUSE
-from robot_dynamics.control.reference_history import (
-    ANOTHER_CLOCK_S,
-    ReferenceHistory,
-    ReferenceSegment,
-)
+from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.settings import ZERO_EFFORT, Settings
@@ -452,8 +448,7 @@ class ControllerNode(ControllerBase):
             if reference.read(values) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
                 self._history.add(stamp, self._desired)
-                age = max(self.nanoseconds, self.states.stamp) / NS_PER_S - stamp
-                self._reference_age = age if 0.0 < age < ANOTHER_CLOCK_S else 0.0
+                self._reference_age = max(self.nanoseconds, self.states.stamp) / NS_PER_S - stamp
             self._reference_at = self.now()
         except RobotDynamicsError as error:
             self.throttled_log.warn("reference", error)

@@ -196,7 +196,16 @@ class FaultStages:
         off = off + turns * (x["elsewhere"] - q)
         then = np.array([then_q + off, then_qd])
         given = {"came_reference": np.array([q + off, qd]), "came_before": then}
-        put(comes, {**given, "reference_came": now, "came_after": then, "came_qdd": qdd})
+        put(
+            comes,
+            {
+                **given,
+                "reference_came": now,
+                "came_after": then,
+                "came_qdd": qdd,
+                "came_ahead": 0.0,
+            },
+        )
 
     def _act(self) -> LoopStage:
         """Give the command to the drives, which keep the last one where none comes."""
