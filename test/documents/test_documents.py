@@ -10,7 +10,9 @@ import robot_dynamics
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    page for folder in (".", "docs", "examples") for page in sorted(ROOT.glob(f"{folder}/*.md"))
+    page
+    for folder in (".", "docs", "examples", "benchmark/records")
+    for page in sorted(ROOT.glob(f"{folder}/*.md"))
 ]
 PACKAGE = ROOT / "robot_dynamics"
 
