@@ -8,9 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,7 +63,12 @@ OUTSIDE = {
     "examples/README.md": "examples/index.md",
 }
 
-API_FRONT = "---\nsearch:\n  boost: 0.2\n---\n\n"  # pages first: they say when to use a name
+# For the search, in which a title counts a thousand times: behind the pages that explain
+BEHIND = "---\nsearch:\n  boost: 0.002\n---\n\n"
+FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">(?:\\\((?P<inline>.*?)\\\)|\s*\\\[(?P<block>.*?)\\\]\s*)</\1>',
+    re.S,
+)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -75,7 +82,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"examples/{path.stem}.md", content=text))
     for module in API:
         about = TOP if module == "robot_dynamics" else f"::: {module}\n{HIDDEN.get(module, '')}"
-        page = f"{API_FRONT}# {module}\n\n{about}"
+        page = f"{BEHIND}# {module}\n\n{about}"
         files.append(File.generated(config, f"api/{module}.md", content=page))
     return files
 
@@ -92,7 +99,7 @@ def script(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     about = ast.get_docstring(ast.parse(text)) or ""
     code = text.split('"""', 2)[-1].strip()
-    return f"# {path.name}\n\n{about}\n\n```python\n{code}\n```\n"
+    return f"{BEHIND}# {path.name}\n\n{about}\n\n```python\n{code}\n```\n"
 
 
 def notebook(path: Path) -> str:
@@ -123,6 +130,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         return f"[{text}]({found}{'#' if anchor else ''}{anchor})"
 
     return LINK.sub(linked, with_numbers(markdown, QUOTED))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Turn formulas into MathML, which browsers draw without a script."""
+
+    def drawn(match: re.Match[str]) -> str:
+        inline = match.group("inline")
+        formula = unescape(inline if inline is not None else match.group("block"))
+        return convert(formula.strip(), display="block" if inline is None else "inline")
+
+    return FORMULA.sub(drawn, html)
 
 
 def site_place(path: str, repository: str) -> str:
