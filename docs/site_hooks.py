@@ -72,6 +72,16 @@ FORMULA = re.compile(
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
+def on_config(config: Any) -> Any:
+    """List every example in the menu."""
+    for entry in config["nav"]:
+        if "Examples" in entry:
+            entry["Examples"] += [
+                {path.stem.replace("_", " "): f"examples/{path.stem}.md"} for path in examples()
+            ]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the change log, the examples, and a page for each module of `API`."""
     for source, page in OUTSIDE.items():

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 LAUNCH = ROOT / "docs" / "launch.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-RUNNABLE = ["extending", "first-steps", "own-robot"]
+RUNNABLE = ["extending", "first-steps", "index", "own-robot"]
 GOAL = [0.8, -0.5]
 
 
