@@ -113,11 +113,20 @@ def script(path: Path) -> str:
 
 
 def notebook(path: Path) -> str:
-    """Return the page of a notebook: its text and its code."""
+    """Return the page of a notebook: its text, its code, and what that prints and draws."""
     parts = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            picture = output.get("data", {}).get("image/png")
+            if picture:
+                picture = "".join(picture).replace("\n", "")
+                parts.append(
+                    f'<img alt="figure of the cell" src="data:image/png;base64,{picture}">'
+                )
+            elif "text" in output:
+                parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
