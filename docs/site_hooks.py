@@ -69,6 +69,7 @@ FORMULA = re.compile(
     r'<(span|div) class="arithmatex">(?:\\\((?P<inline>.*?)\\\)|\s*\\\[(?P<block>.*?)\\\]\s*)</\1>',
     re.S,
 )
+TESTED = re.compile(r"^\|[^\n]*\| tests? \|\n(?:\|.*\|\n)+", re.M)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -148,7 +149,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
             found = os.path.relpath(found, Path(place).parent)
         return f"[{text}]({found}{'#' if anchor else ''}{anchor})"
 
-    return LINK.sub(linked, with_numbers(markdown, QUOTED))
+    return LINK.sub(linked, with_numbers(TESTED.sub(without_tests, markdown), QUOTED))
+
+
+def without_tests(table: re.Match[str]) -> str:
+    """Return a table without its last column, which names tests: they are for developers."""
+    return re.sub(r"\|[^|\n]*\|$", "|", table.group(), flags=re.M)
 
 
 def on_page_content(html: str, **_: Any) -> str:
