@@ -3,8 +3,8 @@
 #             identify a robot whose masses are not those of its URDF, and follow it again
 # make test   the test suite
 # make test-thorough   what it leaves out: every robot at hand, every formulation of each kind
-# make bench  speed beside that of peers, written to docs/benchmark.md
-# make bench-nodes  rate, jitter, latency and CPU of the nodes, written to docs/nodes-benchmark.md
+# make bench  speed beside that of peers, written to benchmark/records
+# make bench-nodes  rate, jitter, latency and CPU of the nodes, written to benchmark/records
 # make site   the documents as a site, in site/
 # make lint   ruff, mypy, and the order of imports
 #
@@ -48,6 +48,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+site: export NO_MKDOCS_2_WARNING = 1  # docs/developer-notes.md names the successor
 site: $(VENV)/.test
 	$(BIN)/python -m mkdocs build --strict --quiet
 

@@ -66,6 +66,7 @@ TEST = [
     "pandas>=2.0",
     "playwright>=1.45",
     "robot_descriptions>=1.10",
+    "latex2mathml>=3.77",
     "mkdocs-material>=9.5",
     "mkdocstrings-python>=1.16",
     "xacro>=2",

@@ -1,4 +1,4 @@
-"""Coverage of the 95 % bands of efforts, and docs/identification-uncertainty.md.
+"""Coverage of the 95 % bands of efforts, and benchmark/records/identification-uncertainty.md.
 
     ROBOT_DYNAMICS_RECORDINGS=/folder/of/recordings python -m benchmark.effort_bands [--robots N]
 
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.real_recordings import VARIABLE, cases, staubli
+from benchmark.record import RECORDS, conditions
 from robot_dynamics import Dynamics
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.foundation.arrays import Array
@@ -34,7 +35,7 @@ from robot_dynamics.recordings.signals import signals
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import perturbed
 
-PAGE = Path(__file__).parents[1] / "docs" / "identification-uncertainty.md"
+PAGE = RECORDS / "identification-uncertainty.md"
 PROMISED = (0.93, 0.97)
 ROBOTS = ("ur5", "ur10", "panda", "kinova", "ur3")
 LOCKED = {"panda": {"panda_finger_joint1": 0.0}}
@@ -292,10 +293,10 @@ def main() -> int:
     lines = [
         "# Uncertainty of predicted efforts",
         "",
-        "Written by `python -m benchmark.effort_bands`. The share of the samples within the "
-        "[95 % band](identification.md#uncertainty-of-efforts), per cent, and in parentheses how "
-        "many of them are independent of each other: a share of 20 independent samples has a "
-        "standard deviation of 5 %, one of 100 a deviation of 2 %. "
+        f"Written by `python -m benchmark.effort_bands` ({conditions()}). The share of the "
+        "samples within the [95 % band](../../docs/identification.md#uncertainty-of-efforts), per "
+        "cent, and in parentheses how many of them are independent of each other: a share of 20 "
+        "independent samples has a standard deviation of 5 %, one of 100 a deviation of 2 %. "
         "Shares outside 93 to 97 % are in italics where two of these deviations explain them, and "
         "bold where they do not.",
         "",

@@ -2,7 +2,7 @@
 
     python -m benchmark.friction [--robots 30] [--tracked 3]
 
-Writes docs/friction-in-simulation.md. The friction of a robot is that of LuGre, integrated as
+Writes records/friction-in-simulation.md. The friction of a robot is that of LuGre, integrated as
 [CanudasDeWit1995] has it; of eight stops of random slip distances; or of Stribeck without memory.
 """
 
@@ -12,10 +12,10 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
-from pathlib import Path
 
 import numpy as np
 
+from benchmark.record import RECORDS, conditions
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.control.gains import ideal_gains
@@ -30,7 +30,7 @@ from robot_dynamics.simulation.closed_loop import LawController, simulate
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.trajectory import Trajectory, Waypoints, interpolate
 
-PAGE = Path(__file__).parents[1] / "docs" / "friction-in-simulation.md"
+PAGE = RECORDS / "friction-in-simulation.md"
 ROBOTS = (
     "ur3", "ur5", "ur10", "kinova", "panda", "xarm",
     "z1", "so100", "so101", "iris", "planar_2r", "double_pendulum",
@@ -244,10 +244,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = [
         "# Friction in simulation",
         "",
-        f"Written by `python -m benchmark.friction`. Friction of {len(results)} robots is that of "
-        "LuGre, of eight stops of random slip distances, or of Stribeck; the estimator knows none "
-        f"of them. Positions have steps of {1e3 * ENCODER:g} mrad, efforts {100 * NOISE:g} % of "
-        "noise and come 1 to 5 ms late. Moves of 0.6 to 2 s alternate with rests.",
+        f"Written by `python -m benchmark.friction` ({conditions()}). Friction of {len(results)} "
+        "robots is that of LuGre, of eight stops of random slip distances, or of Stribeck; the "
+        f"estimator knows none of them. Positions have steps of {1e3 * ENCODER:g} mrad, efforts "
+        f"{100 * NOISE:g} % of noise and come 1 to 5 ms late. Moves of 0.6 to 2 s "
+        "alternate with rests.",
         "",
         "Residual over noise: rms of recorded less predicted efforts of another motion, over "
         "rms of recorded less true efforts, median of the joints.",

@@ -1,4 +1,4 @@
-"""Identify real robots from their recordings, and write docs/identification-results.md.
+"""Identify real robots from their recordings, and write records/identification-results.md.
 
     ROBOT_DYNAMICS_RECORDINGS=/folder/of/recordings python -m benchmark.identification
 
@@ -19,6 +19,7 @@ from benchmark.friction import regimes
 from benchmark.identification_peers import predicted
 from benchmark.identification_peers import table as beside_peers
 from benchmark.real_recordings import VARIABLE, RecordedCase, cases, staubli
+from benchmark.record import RECORDS, conditions
 from robot_dynamics import Dynamics
 from robot_dynamics.identification import Identification, identify, validate
 from robot_dynamics.identification.effort_model import drive_matrix
@@ -28,7 +29,7 @@ from robot_dynamics.identification.validation import own_regimes
 from robot_dynamics.recordings.signals import Signals, signals
 from robot_dynamics.robot import Robot, find_robot
 
-PAGE = Path(__file__).parents[1] / "docs" / "identification-results.md"
+PAGE = RECORDS / "identification-results.md"
 POSES = 10_000
 PREDICTING = {"figaroh": "FIGAROH 1.0", "mujoco": "mujoco.sysid 4.0"}
 """Peers that predict the last part."""
@@ -219,14 +220,15 @@ def main() -> int:
     lines = [
         "# Identification of real robots",
         "",
-        "Written by `python -m benchmark.identification`. Each robot is identified from the first "
-        "70 % of its recording, and the last 30 % are predicted. Plain least squares have viscous "
-        "and Coulomb friction and an offset, on the same filtered signals. FIGAROH has the same "
-        "terms, weighted, with filters of its own, and keeps every tenth sample, which is few at "
-        "30 Hz. mujoco.sysid fits bodies within its default bounds, damping and friction loss to "
-        "`mj_inverse`, stopped after 20 evaluations, at which it had not converged on the UR10: "
-        "its figures are not its best. The last 30 % are in no fit, but had been looked at when "
-        "the defaults of `identify` were chosen.",
+        f"Written by `python -m benchmark.identification` ({conditions()}). Each robot is "
+        "identified from the first 70 % of its recording, and the last 30 % are predicted. Plain "
+        "least squares have viscous and Coulomb friction and an offset, on the same filtered "
+        "signals. FIGAROH has the same terms, weighted, with filters of its own, and keeps every "
+        "tenth sample, which is few at 30 Hz. mujoco.sysid fits bodies within its "
+        "default bounds, damping and friction loss to `mj_inverse`, stopped after 20 evaluations, "
+        "at which it had not converged on the UR10: its figures are not its best. "
+        "The last 30 % are in no fit, but had been looked at when the defaults of `identify` were "
+        "chosen.",
         "",
     ]
     for case in cases(folder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmark.identified_robot import DEVIATIONS, RobotResult
+from benchmark.record import conditions
 from examples.identify_and_follow import MASS_ERROR, RUBBING
 
 EXPECTED = 0.0027
@@ -21,12 +22,12 @@ def page(found: list[RobotResult], left: list[str], duration: float, rate: float
     lines = [
         "# Identification of simulated robots",
         "",
-        "Written by `python -m benchmark.identification_through_nodes`. Masses differ by up to "
-        f"{100 * MASS_ERROR:.0f} % from the URDF; joints rub by {100 * RUBBING:.0f} % of their "
-        "largest effort, once by Coulomb and once by viscous friction, beyond what the URDF knows; "
-        "`joint_states` have noise, steps of encoders and stamps that are late. The nodes follow "
-        f"an excitation of {duration:g} s at {rate:g} Hz and then another motion, recorder_node "
-        "writes, `identify` reads the first.",
+        f"Written by `python -m benchmark.identification_through_nodes` ({conditions()}). Masses "
+        f"differ by up to {100 * MASS_ERROR:.0f} % from the URDF; joints rub by "
+        f"{100 * RUBBING:.0f} % of their largest effort, once by Coulomb and once by viscous "
+        "friction, beyond what the URDF knows; `joint_states` have noise, steps of "
+        f"encoders and stamps that are late. The nodes follow an excitation of {duration:g} s at "
+        f"{rate:g} Hz and then another motion, recorder_node writes, `identify` reads the first.",
         "",
         f"Of {all_of_them} base parameters of {len(found)} robots {beyond} are off by more than "
         f"{DEVIATIONS:g} of their standard deviations ({100 * beyond / all_of_them:.2f} %; normal "

@@ -1,4 +1,4 @@
-"""Identify every robot at hand through the nodes, and write docs/identification-in-simulation.md.
+"""Identify every robot at hand through the nodes, and write their record.
 
     python -m benchmark.identification_through_nodes                all robots of up to 12 joints
     python -m benchmark.identification_through_nodes ur5 panda      some of them, and the page again
@@ -29,13 +29,14 @@ from rich.console import Console
 from benchmark.identification_page import page
 from benchmark.identified_robot import DEVIATIONS, PATIENCE_S, RobotResult, measured
 from benchmark.progress_bar import progress_bar
+from benchmark.record import RECORDS
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, known_robots, read_urdf
 from robot_dynamics.simulation import check_physical
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "identification-in-simulation.md"
+PAGE = RECORDS / "identification-in-simulation.md"
 FOLDER = ROOT / "out" / "identification"
 
 MOST_JOINTS = 12

@@ -50,14 +50,16 @@ def draw() -> None:
             for value in mu:
                 mark = "x" if error_grows(value, r, loop) else "."
                 axes.plot(rate, value, colour + mark, markersize=4)
-    axes.axhline(40.0, color="0.5", linewidth=1.0)
-    axes.text(980.0, 36.0, "by the mass matrix, 20 rad/s", color="0.4", fontsize=8, ha="right")
-    axes.axhline(300.0, color="0.5", linewidth=1.0)
-    axes.text(55.0, 315.0, "default gains of a UR5, fastest mode", color="0.4", fontsize=8)
-    axes.set(xlabel="rate of joint_states, Hz", ylabel="$\\mu$, 1/s")
+    for mu, text in (
+        (40.0, "20 rad/s,\nby the\nmass matrix"),
+        (300.0, "default gains\nof a UR5,\nfastest mode"),
+    ):
+        axes.axhline(mu, color="0.5", linewidth=1.0)
+        axes.text(1080.0, mu, text, color="0.4", fontsize=9, va="center")  # beside the axes
+    axes.set(xlim=(45.0, 1050.0), xlabel="rate of joint_states, Hz", ylabel="$\\mu$, 1/s")
     axes.legend(fontsize=8)
     PAGE.parent.mkdir(exist_ok=True)
-    figure.savefig(PAGE, dpi=110)
+    figure.savefig(PAGE, dpi=110, metadata={"Software": None})
 
 
 if __name__ == "__main__":

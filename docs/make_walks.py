@@ -1,4 +1,4 @@
-"""Write the two walks of docs/developer-notes.md that follow running code, by tracing a run.
+"""Write the walks through running code into benchmark/records/walks.md, by tracing a run.
 
 Run it as `python docs/make_walks.py`. With `--print TITLE` it prints the files of one walk instead,
 one per line. Every trace runs in a new process, because cached results are not computed again.
@@ -28,7 +28,7 @@ import numpy as np
 
 import robot_dynamics
 
-PAGE = Path(__file__).with_name("developer-notes.md")
+PAGE = Path(__file__).parents[1] / "benchmark" / "records" / "walks.md"
 PACKAGE = Path(robot_dynamics.__file__).parent
 PLANAR = Path(__file__).parents[1] / "urdf" / "planar_2r.urdf"
 
@@ -198,10 +198,10 @@ def section(page: str, title: str) -> re.Match[str]:
     Raises:
         SystemExit: If the page has no such list.
     """
-    head = rf"(^### {re.escape(title)}\n(?:(?!^###).)*?^<!-- make_walks.py -->\n)"
+    head = rf"(^## {re.escape(title)}\n(?:(?!^##).)*?^<!-- make_walks.py -->\n)"
     found = re.search(head + r"(.*?)(?=^<!-- end -->$)", page, re.M | re.S)
     if found is None:
-        raise SystemExit(f"{PAGE.name}: no section '### {title}' with the marks of make_walks.py")
+        raise SystemExit(f"{PAGE.name}: no section '## {title}' with the marks of make_walks.py")
     return found
 
 
@@ -219,7 +219,7 @@ def summary(file: str) -> str:
 
 def main() -> None:
     """Write all walks into the page, or print one."""
-    parser = argparse.ArgumentParser(description="trace the walks of docs/developer-notes.md")
+    parser = argparse.ArgumentParser(description="trace the walks of benchmark/records/walks.md")
     parser.add_argument("--print", choices=WALKS, dest="title", help="print the files of one walk")
     title = parser.parse_args().title
     if title is not None:

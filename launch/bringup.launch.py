@@ -48,6 +48,7 @@ from robot_dynamics.robot.urdf.ros2_control import read_hardware
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
+from robot_dynamics.version import SITE
 from robot_dynamics.viewer.rviz_config import PREFIXES, mesh_prefixes, rviz_config
 
 PACKAGE = "robot_dynamics"
@@ -266,7 +267,7 @@ def replacement(given: Mapping[str, str]) -> str:
             "simulation:=false: controller_node closes the loop over a topic, and a "
             "forward_command_controller keeps the last command when that node dies; give "
             "arm_controller:=NAME or joint_trajectory_controller:=NAME, or command_watchdog:=true "
-            "if the hardware stops on stale commands (docs/hardware.md)"
+            f"if the hardware stops on stale commands ({SITE}/hardware.html)"
         )
     return ""
 

@@ -253,7 +253,7 @@ def test_hardware_that_may_keep_the_last_command_is_not_commanded(composed):
         "simulation:=false: controller_node closes the loop over a topic, and a "
         "forward_command_controller keeps the last command when that node dies; give "
         "arm_controller:=NAME or joint_trajectory_controller:=NAME, or command_watchdog:=true if "
-        "the hardware stops on stale commands (docs/hardware.md)"
+        "the hardware stops on stale commands (https://robot-dynamics.example/docs/hardware.html)"
     )
 
 

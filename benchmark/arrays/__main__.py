@@ -22,12 +22,13 @@ from benchmark import peers
 from benchmark.cases import SOURCES, Case, cases, quiet
 from benchmark.kernels.timing import Call, best_times
 from benchmark.machine import installed, processor
+from benchmark.record import RECORDS, conditions
 from benchmark.table import Table
 from robot_dynamics import Dynamics
 from robot_dynamics.compiler.source.array_libraries import library_function
 from robot_dynamics.formulations import inverse_dynamics
 
-PAGE = Path(__file__).parents[2] / "docs" / "array-libraries-benchmark.md"
+PAGE = RECORDS / "array-libraries.md"
 PACKAGES = ("numpy", "casadi", "jax", "torch", "pin", "adam-robotics")
 BATCHES = (1, 1024)
 OURS, EQUATIONS, ADAM, PIN = "kernel", "equations", "adam", "pinocchio.casadi"
@@ -248,7 +249,7 @@ def main(words: Sequence[str] | None = None) -> int:
                     console.print(tables[-1].rich())
                 except ImportError as error:
                     console.print(f"{measure.__name__}: {error}")
-    about = [f"- {processor()}", f"- {', '.join(installed(PACKAGES))}", ""]
+    about = [f"- {conditions()}", f"- {', '.join(installed(PACKAGES))}", ""]
     parts = [INTRODUCTION, "\n".join(about), *(table.markdown() + "\n" for table in tables)]
     arguments.output.write_text("\n".join(parts), encoding="utf-8")
     return 0

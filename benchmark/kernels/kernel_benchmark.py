@@ -1,6 +1,6 @@
 """Time this package beside its peers, and write down what came out.
 
-    python -m benchmark                        everything, some minutes; rewrites docs/benchmark.md
+    python -m benchmark                        everything, some minutes; rewrites records/kernels.md
     python -m benchmark --quick                a look, under a minute; writes nothing
     python -m benchmark --robots ur5 panda     these robots only
 
@@ -40,6 +40,7 @@ from benchmark.kernels.contenders import (
 from benchmark.kernels.kernel_results import Results
 from benchmark.kernels.timing import Call, best_times
 from benchmark.progress_bar import progress_bar, step
+from benchmark.record import RECORDS
 from robot_dynamics import Dynamics
 
 
@@ -104,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _without_warnings(), tempfile.TemporaryDirectory() as folder, progress_bar(console) as bar:
         results = measure(cases(options.robots, Path(folder)), plan, Path(folder), bar)
     kernel_report.print_tables(results, console)
-    output = options.output or (None if options.quick else Path(__file__).parents[2] / "docs")
+    output = options.output or (None if options.quick else RECORDS)
     if output is not None:
         for path in kernel_report.write(results, output):
             console.print(f"wrote {path}")
@@ -271,6 +272,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"robots to time, of {', '.join(SOURCES)}; by default all",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="where to write the report; by default docs"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help=f"where to write the report ({RECORDS.name})",
     )
     return parser.parse_args(arguments)

@@ -45,18 +45,18 @@ def draw(results: Results, folder: Path) -> list[Picture]:
     """Draw every plot of a run into a folder."""
     pictures = [
         Picture(
-            folder / "benchmark_calls.png",
+            folder / "kernels_calls.png",
             "Single calls",
             "One call from Python, on a logarithmic scale.",
         ),
         Picture(
-            folder / "benchmark_batch.png",
+            folder / "kernels_batch.png",
             "Cost against batch size",
             "Inverse dynamics: time per state when that many states are computed in one call. "
             "Loops of peers, whose time per state does not change, end earlier.",
         ),
         Picture(
-            folder / "benchmark_joints.png",
+            folder / "kernels_joints.png",
             "Cost against number of joints",
             "Inverse dynamics of serial chains with arbitrary inertias. Left: one call (mj_inverse "
             "also factorises the mass matrix). Right: building the kernel, once per robot.",

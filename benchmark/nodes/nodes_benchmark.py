@@ -1,6 +1,6 @@
 """How well the nodes keep a kilohertz, and how fast they answer, beside the bare machine.
 
-    python -m benchmark --nodes            some minutes; rewrites docs/nodes-benchmark.md
+    python -m benchmark --nodes            some minutes; rewrites benchmark/records/nodes.md
     python -m benchmark.nodes --quick      a look, half a minute; writes nothing
 
 Everything is measured beside what the machine itself does in the same minute:
@@ -39,6 +39,7 @@ from benchmark.nodes.processes import (
     system,
 )
 from benchmark.progress_bar import progress_bar, step
+from benchmark.record import RECORDS
 
 SETTLE = 3.0
 """Time that nodes have to settle before they are measured, s."""
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(str(failure), markup=False)
         return 1
     nodes_report.print_tables(results, console)
-    output = options.output or (None if options.quick else Path(__file__).parents[2] / "docs")
+    output = options.output or (None if options.quick else RECORDS)
     if output is not None:
         for path in nodes_report.write(results, output):
             console.print(f"wrote {path}")
@@ -257,7 +258,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a look; writes nothing by default")
     parser.add_argument("--robot", default="panda", help="a known robot, or a URDF")
     parser.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="where to write the page; by default docs"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help=f"where to write the page ({RECORDS.name})",
     )
     parser.add_argument("--logs", type=Path, help="where to leave what the nodes print")
     return parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The page on the nodes: tables and a plot, in docs/nodes-benchmark.md."""
+"""The page on the nodes: tables and a plot, in benchmark/records/nodes.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from benchmark import machine
 from benchmark.nodes.node_results import NodeResults
 from benchmark.picture import Picture, save
+from benchmark.record import conditions
 from benchmark.table import Table
 
 LATENCY_LIMITS = {"echo": 0.9, "bytes": 1.3}
@@ -47,7 +48,7 @@ def print_tables(results: NodeResults, console: Console) -> None:
 
 
 def write(results: NodeResults, folder: Path) -> list[Path]:
-    """Write nodes-benchmark.md and its plot; returns their paths."""
+    """Write nodes.md and its plot; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     latency = Picture(
         folder / "nodes_latency.png",
@@ -66,13 +67,13 @@ def write(results: NodeResults, folder: Path) -> list[Path]:
     ]
     for part in (*tables(results), latency):
         text += [part.markdown(), ""]
-    page = folder / "nodes-benchmark.md"
+    page = folder / "nodes.md"
     page.write_text("\n".join(text), encoding="utf-8")
     return [page, latency.path]
 
 
 def _conditions(results: NodeResults) -> Iterator[str]:
-    yield machine.processor()
+    yield conditions()
     yield ", ".join(machine.versions()[:2])
     yield f"robot: {results.robot}"
     loads = ", ".join(f"{load:.2f} ({part})" for part, load in results.loads.items())

@@ -1,4 +1,4 @@
-"""Write docs/operation-counts.md.
+"""Write benchmark/records/operation-counts.md.
 
 python -m benchmark.operation_counts
 """

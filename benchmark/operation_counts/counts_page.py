@@ -1,9 +1,8 @@
-"""The page docs/operation-counts.md: counts of every formulation beside the publications'."""
+"""The page records/operation-counts.md: counts of every formulation beside the publications'."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from benchmark.operation_counts.ablation import (
     ROBOTS,
@@ -13,12 +12,13 @@ from benchmark.operation_counts.ablation import (
     robot_named,
 )
 from benchmark.operation_counts.count_tables import compared_counts, pair
+from benchmark.record import RECORDS
 from benchmark.table import Table
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
 from robot_dynamics.reduction import reduce
 from robot_dynamics.robot.transforms import merge_fixed
 
-PAGE = Path(__file__).parents[2] / "docs" / "operation-counts.md"
+PAGE = RECORDS / "operation-counts.md"
 
 INTRODUCTION = """\
 # Operation counts

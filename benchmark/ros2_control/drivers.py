@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from benchmark.machine import processor
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind
+from benchmark.record import conditions
 from benchmark.ros2_control.driver_arms import (
     COULOMB_SHARE,
     DRIVERS_PAGE,
@@ -170,7 +170,7 @@ def about(seconds: float, load: str) -> str:
         "both controllers know; openarm has neither. No controller knows friction. 10 % light: "
         "all masses of the plant are 10 % larger. Stock: joint_trajectory_controller with a PID on "
         "efforts, gains by the same bandwidth; on positions for openarm. Model controller: the "
-        f"parameters of the profile. Measured on {processor()}, load average {load}; `python -m "
+        f"parameters of the profile. Measured on {conditions()}, load average {load}; `python -m "
         "benchmark.ros2_control.drivers --descriptions FOLDER` repeats it."
     )
 

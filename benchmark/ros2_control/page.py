@@ -1,4 +1,4 @@
-"""Write the results of tracking, timing or scenarios into docs/ros2-control-benchmark.md.
+"""Write the results of tracking, timing or scenarios into benchmark/records/ros2-control.md.
 
 python -m benchmark.ros2_control.page --tracking tracking.json --timing timing.json
 
@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmark.nodes.processes import ROOT
+from benchmark.record import RECORDS
 from benchmark.table import Table
 
-PAGE = ROOT / "docs" / "ros2-control-benchmark.md"
+PAGE = RECORDS / "ros2-control.md"
 
 WIRINGS = {
     "a": "joint_trajectory_controller, PD on effort",

@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from benchmark.machine import processor
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind, wait_until
+from benchmark.record import conditions
 from benchmark.ros2_control.arms import LOCKED, Arm
 from benchmark.ros2_control.plant_log import latest_speed
 from benchmark.ros2_control.system import HERE, Controllers, Program, System, system, write_json
@@ -378,7 +378,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results.append(row)
             console.print(", ".join(f"{key} {value}" for key, value in row.items()), markup=False)
             if options.out:
-                machine = f"{processor()}, load average {os.getloadavg()[0]:.1f}"
+                machine = f"{conditions()}, load average {os.getloadavg()[0]:.1f}"
                 write_json(options.out, {"machine": machine, "results": results})
     for table in tables(results):
         console.print(table.rich())

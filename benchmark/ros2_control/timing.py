@@ -25,8 +25,8 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from benchmark.machine import processor
 from benchmark.nodes.processes import LOCAL, SystemFailure
+from benchmark.record import conditions
 from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.system import preferred, write_json
 from benchmark.ros2_control.tracking import (
@@ -177,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_out(parser)
     options = parser.parse_args(arguments)
     console, failed = Console(width=160), False
-    content: dict[str, Any] = {"machine": processor()}
+    content: dict[str, Any] = {"machine": conditions()}
     arms = [Arm(name).knowing_friction() for name in options.robots]
     with ExitStack() as stack:
         workspace = workspace_of(options, stack)

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmark.machine import processor
 from benchmark.nodes.processes import SystemFailure, leave_nothing_behind
+from benchmark.record import conditions
 from benchmark.ros2_control.arms import FRICTION_SHARE, LOCKED, Arm
 from benchmark.ros2_control.system import Controllers, System, system, write_json
 from benchmark.ros2_control.workspace import Workspace
@@ -374,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     leave_nothing_behind()
     console, failed = Console(width=200), False
     arms = [Arm(name, options.mass_error, options.friction) for name in options.robots]
-    content: dict[str, Any] = {"machine": processor(), "rate": options.rate, "robots": {}}
+    content: dict[str, Any] = {"machine": conditions(), "rate": options.rate, "robots": {}}
     with ExitStack() as stack:
         ours = bool(set(MODEL_WIRINGS) & set(options.only))
         workspace = built_workspace(options, stack, controllers=ours)

@@ -170,7 +170,7 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> Path:
     first = comparisons[0]
     shown = _most_moved(first.feedforward)
     columns = 2 + len(comparisons)
-    figure = new_figure(figsize=(4.4 * columns, 1.6 + 1.75 * len(shown)), dpi=110)
+    figure = new_figure(figsize=(3.3 * columns, 1.6 + 1.75 * len(shown)), dpi=110)
     axes = figure.subplots(len(shown), columns, squeeze=False, sharex=True)
     for row, i in zip(axes, shown, strict=True):
         _draw_joint(row, i, comparisons, robot)

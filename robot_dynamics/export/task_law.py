@@ -24,7 +24,7 @@ from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.version import __version__
+from robot_dynamics.version import SITE, __version__
 
 MEANINGS: Mapping[str, str] = {
     "q": "joint positions in the order of joints, rad or m",
@@ -133,7 +133,7 @@ def task_law_source(
         "robot": robot.name,
         "joints": joints,
         "end effector": end_effector,
-        "law": f"{mode}, projector {projector}; docs/task-space.md",
+        "law": f"{mode}, projector {projector}; {SITE}/task-space.html",
         "defaults": f"of {DEFAULT_BANDWIDTH:g} rad/s, for a loop at 1 kHz with states up to 5 ms "
         "old; a slower one needs a lower stable frequency",
         "left out": "gravity, friction, limits of efforts and joints",

@@ -43,8 +43,9 @@ from robot_dynamics.robot.table_columns import (
 )
 from robot_dynamics.robot.zero_reference_tables import HAND, zero_reference_from_tables
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
+from robot_dynamics.version import SITE
 
-CONTENTS = "a table of a robot: its convention, and one row per joint (docs/tables.md)"
+CONTENTS = f"a table of a robot: its convention, and one row per joint ({SITE}/tables.html)"
 
 TYPES = {
     "revolute": JointType.REVOLUTE,

@@ -129,11 +129,11 @@ def test_a_quick_run_writes_report_and_plots(tmp_path, capsys, monkeypatch):
         pytest.skip(str(missing))
     assert main(["--quick", "--robots", "ur5", "--output", str(tmp_path)]) == 0
     assert "Targets" in capsys.readouterr().out
-    text = (tmp_path / "benchmark.md").read_text()
+    text = (tmp_path / "kernels.md").read_text()
     for heading in ("## Targets", "## Inverse dynamics", "## Batches", "## First call"):
         assert heading in text
     for name in ("calls", "batch", "joints"):
-        picture = tmp_path / f"benchmark_{name}.png"
+        picture = tmp_path / f"kernels_{name}.png"
         assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
         assert f"({picture.name})" in text
     assert str(Path.home()) not in text

@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 import robot_dynamics
+from robot_dynamics.version import SITE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    page for folder in (".", "docs", "examples") for page in sorted(ROOT.glob(f"{folder}/*.md"))
+    page
+    for folder in (".", "docs", "examples", "benchmark/records")
+    for page in sorted(ROOT.glob(f"{folder}/*.md"))
 ]
 PACKAGE = ROOT / "robot_dynamics"
 
 PATH = re.compile(r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|yaml|csv|urdf|toml|cfg)")
 NO_FILE = re.compile(r"\w+_(msgs|node|controller)/|motion\.csv")  # of ROS, or of the reader
+IN_MESSAGE = re.compile(r"\{SITE\}/([\w/-]+)\.html")
 DOTTED = re.compile(r"robot_dynamics(\.\w+)+|benchmark(\.\w+)+")
 
 
@@ -80,6 +84,14 @@ def test_every_dotted_name_of_the_package_can_be_imported(page):
     names = [word.removesuffix("()") for word in named(page)]
     missing = [word for word in names if DOTTED.fullmatch(word) and not resolves(word)]
     assert not missing
+
+
+def test_messages_give_addresses_of_pages_on_the_site():
+    assert f"site_url: {SITE}/\n" in (ROOT / "mkdocs.yml").read_text()
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / "launch").glob("*.py")]
+    pages = {page for file in files for page in IN_MESSAGE.findall(file.read_text())}
+    assert pages
+    assert [page for page in pages if not (ROOT / "docs" / f"{page}.md").exists()] == []
 
 
 def test_the_layout_names_every_package():

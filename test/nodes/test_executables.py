@@ -84,7 +84,7 @@ def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name, tmp_p
     lines = output.splitlines()
     assert lines[0].startswith(f"{name}: ")
     assert f"usage: {name} --ros-args -p NAME:=VALUE" in output
-    assert "docs/nodes.md" in lines[-1]
+    assert lines[-2].endswith("https://robot-dynamics.example/docs/nodes.html")
     assert len(lines) < 10
 
 

@@ -289,7 +289,7 @@ def test_a_fault_is_named_with_file_row_column_and_remedy(tmp_path, old, new, me
     ("text", "message"),
     [
         ("", "has no list `joints` with a map per joint; write a table of a robot: its convention, "
-         "and one row per joint (docs/tables.md)"),
+         "and one row per joint (https://robot-dynamics.example/docs/tables.html)"),
         ("joints: []", "has no row; give one per joint, from the base"),
         ("convention: [1]\njoints: [{a: 1}]", "convention is [1]; write `convention:` with one of "
          "classic, modified, hartenberg-denavit, zero-reference"),
@@ -303,7 +303,7 @@ def test_a_fault_is_named_with_file_row_column_and_remedy(tmp_path, old, new, me
         ("convention: classic\njoints: [{a: 1, alpha: 0, d: true, theta: 0}]",
          "row 1: column d holds True; give a finite number"),
         ("a: [", "line 1: not YAML; write a table of a robot: its convention, and one row per "
-         "joint (docs/tables.md)"),
+         "joint (https://robot-dynamics.example/docs/tables.html)"),
     ],
 )  # fmt: skip
 def test_a_fault_in_yaml_is_named(tmp_path, text, message):

@@ -223,8 +223,8 @@ def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
 @pytest.mark.thorough  # it loads the meshes of a Panda
 def test_the_moving_picture_of_the_readme_shows_an_arm_that_moves(free_port, browser):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
-    script = ROOT / "docs" / "make_page_picture.py"
-    spec = importlib.util.spec_from_file_location("make_page_picture", script)
+    script = ROOT / "docs" / "make_pictures.py"
+    spec = importlib.util.spec_from_file_location("make_pictures", script)
     picture = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(picture)
     page = Page(port=free_port)
@@ -237,8 +237,8 @@ def test_the_moving_picture_of_the_readme_shows_an_arm_that_moves(free_port, bro
     tab.close()
     page.close()
     changed = np.abs(second - first).max(axis=2) > 40
-    assert changed[:, 200:550].mean() > 0.005  # the arm
-    assert changed[:, 560:].mean() > 0.002  # its curves
+    assert changed[:, 296:660].mean() > 0.005  # the arm
+    assert changed[:, 670:].mean() > 0.002  # its curves
 
 
 @pytest.mark.thorough  # it loads the meshes of a Panda, too

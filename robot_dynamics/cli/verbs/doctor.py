@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.runtime.machine import Finding, cache_findings, realtime_findings
+from robot_dynamics.version import SITE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"ros": needed, "real_time": realtime})
     else:
         _print("ROS 2", needed)
-        _print("Real time (docs/realtime.md)", realtime)
+        _print(f"Real time ({SITE}/realtime.html)", realtime)
     wanted = [*needed, *realtime] if arguments.realtime else needed
     return int(any(finding.missing for finding in wanted))
 

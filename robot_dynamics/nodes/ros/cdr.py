@@ -2,7 +2,7 @@
 
 rclpy builds a Python object for every message and for every number in it. Here the numbers of a
 message are a view into its bytes, if all other bytes are those of an earlier message. Any other
-message is deserialized by rclpy. See docs/wire.md.
+message is deserialized by rclpy. See benchmark/records/wire.md.
 
 The Common Data Representation of DDS-XTypes 1.3, section 7.4.1 (XCDR version 1, plain,
 little-endian): four bytes of encapsulation, then every field, aligned to its own size relative to

@@ -2,8 +2,8 @@
 
 Fast DDS keeps mutexes and queues of a process in shared memory. A process that is killed leaves
 them as they were, and a publisher of another process may then wait for a second; see
-docs/middleware.md. A participant that offers UDP alone has no shared memory, and any other
-participant reaches it by UDP.
+benchmark/records/middleware.md. A participant that offers UDP alone has no shared memory, and any
+other participant reaches it by UDP.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from robot_dynamics.nodes.ros.transport import init_rclpy, reason_of
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.runtime.timers import SlowExecutor
+from robot_dynamics.version import SITE
 
 POLL_PERIOD_S = 0.1
 """Period of checking whether the process is to end, s; each check delays the loop."""
@@ -278,7 +279,8 @@ def usage(kind: type[RobotNode[Any]]) -> str:
         f"{purpose.splitlines()[0]}\n\n"
         f"usage: {name} --ros-args -p NAME:=VALUE ... [--params-file FILE] [-r FROM:=TO ...]\n"
         f"  as:  {name} --ros-args -p urdf_path:=panda\n\n"
-        f"Parameters and topics: docs/nodes.md; while it runs, 'ros2 param describe /{name} NAME'"
+        f"Parameters and topics: {SITE}/nodes.html\n"
+        f"While it runs: 'ros2 param describe /{name} NAME'"
     )
 
 

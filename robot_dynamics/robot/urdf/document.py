@@ -299,6 +299,9 @@ ELSEWHERE: Mapping[str, frozenset[str]] = {
 LARGEST_NUMBER = 1e15
 """Bound on all numbers but limits, so that no product of them overflows."""
 
+CATALOGUES = frozenset({"example-robot-data", "robot_descriptions"})
+"""Folders of robots that users find by name."""
+
 Ignored = dict[tuple[str, str], list[int]]
 """Lines of what is unknown to URDF, by name and place."""
 
@@ -444,8 +447,11 @@ def _check_not_negative(document: Document, element: Element, names: Iterable[st
 
 
 def _warn_ignored(document: Document, ignored: Ignored) -> None:
-    """Log one line for everything that is unknown to URDF, because it may be a typo."""
-    if not ignored:
+    """Log one line for everything that is unknown to URDF, because it may be a typo.
+
+    In a file of a catalogue it is none of the user's.
+    """
+    if not ignored or not CATALOGUES.isdisjoint(Path(document.name).parts):
         return
     alike: dict[tuple[str, tuple[int, ...]], list[str]] = {}  # attributes of the same elements
     for (name, where), lines in ignored.items():

@@ -53,6 +53,7 @@ from robot_dynamics.robot.urdf.document import (
     warn_of_estimates,
 )
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rotation_from_rpy
+from robot_dynamics.version import SITE
 
 
 def read_urdf(
@@ -295,7 +296,7 @@ def _check_links(
                 joint,
                 f"link '{child}' is already the child of joint '{carried_by[child]}'; "
                 "a link has one parent (of closed chains, parallelograms can be written with mimic "
-                "joints: docs/moving-bases.md)",
+                f"joints: {SITE}/moving-bases.html)",
             )
         carried_by[child], parent_of[child] = name, parent
     loop = _find_loop(parent_of)
@@ -304,7 +305,7 @@ def _check_links(
         raise document.error(
             joints[names[0]],
             f"joints {quoted(names)} form a loop; a robot is a tree, cut one of them (a "
-            "parallelogram can be written with mimic joints: docs/moving-bases.md)",
+            f"parallelogram can be written with mimic joints: {SITE}/moving-bases.html)",
         )
     roots = [name for name in links if name not in parent_of]
     if len(roots) > 1:

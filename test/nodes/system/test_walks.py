@@ -1,4 +1,4 @@
-"""The two traced walks of docs/developer-notes.md list the files that a run enters."""
+"""The two traced walks of benchmark/records/walks.md list the files that a run enters."""
 
 import importlib.util
 import os

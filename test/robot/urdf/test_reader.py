@@ -387,6 +387,16 @@ def test_what_urdf_does_not_define_is_named_in_one_warning(warnings, capfd):
     assert capfd.readouterr() == ("", "")  # the parser itself would write to stderr
 
 
+def test_what_a_file_of_a_catalogue_has_beyond_urdf_is_no_news(warnings, tmp_path):
+    text = arm(LIMIT + '<dynamics damping="1" mu_viscous="2"/>')
+    for folder, count in (("example-robot-data", 0), ("mine", 1)):
+        path = tmp_path / folder / "arm.urdf"
+        path.parent.mkdir()
+        path.write_text(text)
+        read_urdf(path)
+        assert len(warnings()) == count
+
+
 # -- what is odd ------------------------------------------------------------------------------
 
 HERE = "<robot_description>:3: link 'forearm': "

@@ -223,18 +223,18 @@ FAULTS = {
         robot(joint(), joint("wrist", parent="c")),
         f"{TEXT}:6: joint 'wrist': link 'b' is already the child of joint 'elbow'; a link has one "
         "parent (of closed chains, parallelograms can be written with mimic joints: "
-        "docs/moving-bases.md)",
+        "https://robot-dynamics.example/docs/moving-bases.html)",
     ),
     "loop of joints": (
         robot(joint(), joint("wrist", parent="b", child="c"), joint("back", parent="c", child="a")),
         f"{TEXT}:5: joint 'elbow': joints 'elbow', 'wrist', 'back' form a loop; a robot is a "
         "tree, cut one of them (a parallelogram can be written with mimic joints: "
-        "docs/moving-bases.md)",
+        "https://robot-dynamics.example/docs/moving-bases.html)",
     ),
     "loop beside a sound root": (
         robot(joint(parent="b", child="c"), joint("wrist", parent="c", child="b")),
         f"{TEXT}:5: joint 'elbow': joints 'elbow', 'wrist' form a loop; a robot is a tree, cut one "
-        "of them (a parallelogram can be written with mimic joints: docs/moving-bases.md)",
+        "of them (a parallelogram can be written with mimic joints: https://robot-dynamics.example/docs/moving-bases.html)",
     ),
     "joint from a link to itself": (
         robot(joint(parent="b", child="b"), links="ab"),

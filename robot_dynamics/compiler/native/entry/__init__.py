@@ -1,4 +1,6 @@
-"""The native entry: how a call from Python reaches native code; see docs/native-entry.md.
+"""The native entry: how a call from Python reaches native code.
+
+See benchmark/records/native-entry.md.
 
 The entry of a kernel is itself native code, written beside the kernel, with the
 calling convention of CPython's builtin functions. It looks at every argument (a real

@@ -1,6 +1,8 @@
-"""Draw the moving picture of the README: the page of a Panda in a real browser.
+"""Draw the pictures of README and tutorial from the running program.
 
-Run it as `python docs/make_page_picture.py`; it needs chromium and playwright.
+`page.webp` is the page of a Panda in a real browser, `figures/view.webp` a still of the whole page,
+`figures/simulate.png` what `robot-dynamics simulate planar_2r` draws. Run it as
+`python docs/make_pictures.py`; it needs chromium and playwright.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import io
 import shutil
 import socket
 import sys
+import tempfile
 from pathlib import Path
 from time import sleep
 
@@ -16,13 +19,15 @@ from PIL import Image
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import sync_playwright
 
+from robot_dynamics import cli as verb
 from robot_dynamics.viewer.live_view import LiveView
 from robot_dynamics.viewer.page import Page
 
-PICTURE = Path(__file__).with_name("page.webp")
+DOCS = Path(__file__).parent
+PICTURE, STILL = DOCS / "page.webp", DOCS / "figures" / "view.webp"
 
-SIZE = (1280, 720)
-SHOWN = (840, 472)
+SIZE = (1100, 620)
+PANEL = 296  # width of the controls, which the moving picture leaves out so that it can be read
 
 FRAMES = 26
 FRAME_S = 0.3  # of the motion; shown twice as fast
@@ -32,15 +37,21 @@ SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle",
 
 
 def frames(view: LiveView, tab: Tab, count: int) -> list[Image.Image]:
-    """The motion, as the browser draws it."""
+    """Return the motion as the browser draws it."""
     pictures = []
     for _ in range(count):
         for _ in range(5):
             view.tick(FRAME_S / 5)
         sleep(0.5)  # until it is drawn, by software
-        picture = Image.open(io.BytesIO(tab.screenshot(timeout=120e3))).convert("RGB")
-        pictures.append(picture.resize(SHOWN, Image.Resampling.LANCZOS))
+        pictures.append(Image.open(io.BytesIO(tab.screenshot(timeout=120e3))).convert("RGB"))
     return pictures
+
+
+def draw_simulation() -> None:
+    """Let the command draw its picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        verb.main(["simulate", "planar_2r", "--output", folder, "-q"])
+        shutil.copy(Path(folder) / "planar_2r.png", DOCS / "figures" / "simulate.png")
 
 
 def settle(view: LiveView, tab: Tab) -> None:
@@ -56,7 +67,8 @@ def settle(view: LiveView, tab: Tab) -> None:
 
 
 def main() -> int:
-    """Write the picture."""
+    """Write the pictures."""
+    draw_simulation()
     chromium = shutil.which("chromium")
     if chromium is None:
         print("no chromium on the PATH; apt-get install chromium", file=sys.stderr)
@@ -71,9 +83,11 @@ def main() -> int:
         tab = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         tab.goto(page.address)
         settle(view, tab)
-        first, *others = frames(view, tab, FRAMES)
+        shots = frames(view, tab, FRAMES)
         browser.close()
     page.close()
+    shots[FRAMES // 2].save(STILL, quality=80, method=6)
+    first, *others = (shot.crop((PANEL, 0, *SIZE)) for shot in shots)
     first.save(
         PICTURE, save_all=True, append_images=others, duration=150, loop=0, quality=55, method=6
     )
