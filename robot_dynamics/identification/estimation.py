@@ -81,7 +81,14 @@ class Identification:
     bands: EffortBands
 
     def predict(self, recording: Recording) -> Array:
-        """Return efforts of a recorded motion at its times, shape (N, n), N m or N."""
+        """Predict the efforts of a recorded motion.
+
+        Args:
+            recording: The motion, at the joints.
+
+        Returns:
+            Efforts at the times of the recording, shape (N, n), N m or N.
+        """
         return predicted_efforts(self.model, recording, self.cutoff)
 
 
@@ -108,6 +115,9 @@ def identify(
         actuators: Where friction and rotors sit when drives do not move one joint each.
         progress: Called with the stage and the share of the work done.
         memory: Whether friction that remembers the way is tried.
+
+    Returns:
+        Identified robot, friction and rotors, with their uncertainty and a verdict.
 
     Raises:
         RecordingError: If the recording cannot be used; the message says why.
