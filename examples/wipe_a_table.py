@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
-from robot_dynamics.control.task import Task
+from robot_dynamics.control import Controller, Measured, Model, Settings, Task, gains_for
 from robot_dynamics.robot import Pose, find_robot
 
 END_EFFECTOR, PERIOD = "tool0", 1e-3
