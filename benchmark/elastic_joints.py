@@ -1,17 +1,17 @@
 """Elastic joints in simulation: python -m benchmark.elastic_joints.
 
-Writes the tables of docs/elastic-joints.md: tracking with and without knowledge of the springs, the
-gains that the resonances allow, and studies of springs that differ from the model.
+Writes the tables of benchmark/records/elastic-joints.md: tracking with and without knowledge of the
+springs, the gains that the resonances allow, and studies of springs that differ from the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.record import RECORDS
 from benchmark.table import Table, replace_part
 from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.control import Friction, Model
@@ -31,7 +31,7 @@ from robot_dynamics.trajectory.motions import middle_pose
 
 Array = npt.NDArray[np.float64]
 
-PAGE = Path(__file__).parents[1] / "docs" / "elastic-joints.md"
+PAGE = RECORDS / "elastic-joints.md"
 ROTORS: Mapping[str, tuple[float, ...]] = {
     "ur5": (1.1, 1.1, 0.9, 0.2, 0.2, 0.2),
     "panda": (0.6, 0.6, 0.5, 0.5, 0.2, 0.2, 0.2),

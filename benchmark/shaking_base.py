@@ -2,7 +2,8 @@
 
 The platform moves sideways by 50 mm at 1 Hz. In simulated time, a tenth of real time: states at
 1 kHz, and a busy machine is only slow. Prints the tracking errors without the motion of the base,
-with that of the topic imu, and on a base that stands; draws docs/figures/shaking_base.png.
+with that of the topic imu, and on a base that stands; draws
+benchmark/records/shaking_base.png.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-PICTURE = Path(__file__).parents[1] / "docs" / "figures" / "shaking_base.png"
+from benchmark.record import RECORDS
+
+PICTURE = RECORDS / "shaking_base.png"
 RATE, SLOWER, DURATION_S, WARM_UP_S = 1000.0, 0.1, 8.0, 3.0
 SHAKES = "sine:y:0.05:1"
 KNOWN = {"base_motion": "imu", "base_timeout": 5.0}

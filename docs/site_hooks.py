@@ -29,6 +29,7 @@ API = (
     "robot_dynamics.robot",
     "robot_dynamics.robot.denavit_hartenberg",
     "robot_dynamics.formulations",
+    "robot_dynamics.formulations.lagrange",
     "robot_dynamics.reduction",
     "robot_dynamics.dynamics",
     "robot_dynamics.dynamics.variant",
@@ -40,6 +41,7 @@ API = (
     "robot_dynamics.simulation",
     "robot_dynamics.identification",
     "robot_dynamics.study",
+    "robot_dynamics.nodes.composition",
 )
 
 # A function that has the name of its file hides behind it, and is asked for by its place

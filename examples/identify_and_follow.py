@@ -11,27 +11,23 @@ excite the robot, record it, identify it, and follow the motion again, over topi
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from os import environ
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from robot_dynamics.cli.arguments import duration, load_robot, output_folder, positive
-from robot_dynamics.cli.following import follow
-from robot_dynamics.cli.output import Printer, add_json, print_json
-from robot_dynamics.cli.subprocesses import node_subprocess
-from robot_dynamics.control.friction import Friction
-from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics import Dynamics, Robot, read_urdf
+from robot_dynamics.control import Friction
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.lazy import needed
-from robot_dynamics.foundation.text_tables import TextTable
-from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
     Drives,
     Identification,
@@ -43,12 +39,10 @@ from robot_dynamics.identification import (
     write_parameters,
     write_urdf,
 )
-from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.nodes.composition import composed, own_domain
-from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Log
-from robot_dynamics.trajectory import Waypoints
-from robot_dynamics.trajectory.trajectory_files import write_trajectory
+from robot_dynamics.trajectory import Waypoints, write_trajectory
 
 MASS_ERROR = 0.4
 """Largest relative error of the masses of the URDF."""
@@ -100,7 +94,7 @@ class Reality:
         friction = dict(zip(robot.joint_names, values, strict=True))
         return Reality(friction, EFFORT_NOISE * float(np.median(effort)), 0.3 / rate)
 
-    def parameters(self, source: str, start: Array) -> dict[str, Any]:
+    def parameters(self, source: str, start: np.ndarray) -> dict[str, Any]:
         """Return parameters of a simulator_node whose robot stands at `start`, shape (n,)."""
         rubs = {
             f"friction.{joint}.{term}": value
@@ -124,66 +118,47 @@ class Reality:
         }
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Run the example.
-
-    Returns:
-        Exit status: 1 after an error, which one line on stderr reports.
-    """
+def main() -> None:
+    """Run the example; an error is one line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("robot", nargs="?", default="panda", help="name or URDF path (default: panda)")
-    add("--excitation", type=positive, default=20.0, help="duration of it, s (default: 20)")
-    add("--duration", type=duration, default=6.0, help="of the motion to follow, s (default: 6)")
-    add("--share", type=positive, default=0.5, help="of ranges and speeds it uses (default: 0.5)")
-    add("--rate", type=positive, default=1000.0, help="rate of control, Hz (default: 1000)")
-    add("--output", type=output_folder, default="out", help="folder for files (default: out)")
+    add("--excitation", type=float, default=20.0, help="duration of it, s (default: 20)")
+    add("--duration", type=float, default=6.0, help="of the motion to follow, s (default: 6)")
+    add("--share", type=float, default=0.5, help="of ranges and speeds it uses (default: 0.5)")
+    add("--rate", type=float, default=1000.0, help="rate of control, Hz (default: 1000)")
+    add("--output", type=Path, default=Path("out"), help="folder for files (default: out)")
     add("--domain", type=int, default=None, help="ROS_DOMAIN_ID (default: one of its own)")
     add("--priority", type=int, default=20, help="real-time priority, 0 for none (default: 20)")
-    add_json(parser)
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args()
+    if find_spec("cvxpy") is None or find_spec("rosbags") is None:
+        sys.exit("pip install 'robot_dynamics[identification]'")
     try:
         identify_and_follow(arguments)
     except RobotDynamicsError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 1
-    return 0
+        sys.exit(f"{parser.prog}: {error}")
 
 
 def identify_and_follow(arguments: argparse.Namespace) -> None:
-    """Print how much better the robot is followed after its identification.
-
-    Raises:
-        MissingPackageError: If identification needs a package that is not installed.
-    """
-    name, robot = arguments.robot, load_robot(arguments.robot)
-    domain = own_domain() if arguments.domain is None else arguments.domain
-    show = Printer(stderr=arguments.json)
-    for package in ("cvxpy", "rosbags"):  # before a minute of work, not after it
-        needed(package, "identification", "identification")
+    """Print how much better the robot is followed after its identification."""
+    name, robot = arguments.robot, read_urdf(find_robot(arguments.robot))
     motion = {"duration": arguments.duration, "share": arguments.share, "approach": 2.0}
     arguments.output.mkdir(parents=True, exist_ok=True)
     excitation = arguments.output / f"{robot.name}_excitation.csv"
-    show(f"searching a motion of {arguments.excitation:g} s that shows everything ...")
-    shows = excite(
-        robot,
-        arguments.excitation,
-        trials=TRIALS,
-        bounds=MotionBounds.of(robot, share=SHARE, speed=SPEED),
-    ).motion
+    print(f"searching a motion of {arguments.excitation:g} s that shows everything ...")
+    bounds = MotionBounds.of(robot, share=SHARE, speed=SPEED)
+    shows = excite(robot, arguments.excitation, trials=TRIALS, bounds=bounds).motion
     write_trajectory(excitation, shows)
-    reality = Reality.of(robot, shows, arguments.rate)
-    run = _Runs(name, robot, reality, arguments, domain, show)
+    run = Runs(name, robot, Reality.of(robot, shows, arguments.rate), arguments)
     start = shows.positions[0]
     before, _ = run.follow("URDF as it is", name, motion, start)
     to_file = {"motion": "file", "file": str(excitation), "approach": 1.0}
     _, recorded = run.follow("excitation", name, to_file, start)
-    recording = Recording.read(recorded, robot)
-    found = identify(robot, recording)
-    identified = _exported(found, robot, name, run.folder)
-    parameters = _flat(yaml.safe_load(identified.with_suffix(".yaml").read_text()))
+    found = identify(robot, Recording.read(recorded, robot))
+    identified = exported(found, robot, name, arguments.output)
+    parameters = flat(yaml.safe_load(identified.with_suffix(".yaml").read_text()))
     after, other = run.follow("identified URDF", str(identified), motion, start, parameters)
     report = validate(
         found.robot,
@@ -191,55 +166,43 @@ def identify_and_follow(arguments: argparse.Namespace) -> None:
         friction=found.friction,
         rotor_inertia=found.rotor_inertia,
     )
-    files = excitation, recorded, identified, other
-    if arguments.json:
-        errors = {"before": before.rms_error, "after": after.rms_error}
-        answer = {"robot": robot.name, "joint_names": robot.joint_names, "rms_error": errors}
-        print_json({**answer, **report.verdicts, "files": [str(path) for path in files]})
-    show(_table(before, after, robot))
-    ratio = before.rms_error / np.maximum(after.rms_error, np.finfo(float).tiny)
+    print_errors(before, after, robot)
     whole = np.linalg.norm(before.rms_error) / np.linalg.norm(after.rms_error)
-    show(
-        f"tracking error {ratio.min():.1f} to {ratio.max():.1f} times smaller after "
-        f"identification, {whole:.1f} times in all; verdict on the motion followed: "
-        f"{report.verdict}, {100 * np.median(report.relative):.1f} % of the efforts unexplained"
+    print(
+        f"tracking error {whole:.1f} times in all smaller after identification; verdict on the "
+        f"motion followed: {report.verdict}, {100 * np.median(report.relative):.1f} % of the "
+        "efforts unexplained"
     )
-    for path in files:
-        show(f"  {path}")
+    for path in (excitation, recorded, identified, other):
+        print(f"  {path}")
 
 
-class _Runs:
+class Runs:
     """Run the nodes, and record each run."""
 
     def __init__(
-        self,
-        name: str,
-        robot: Robot,
-        reality: Reality,
-        arguments: argparse.Namespace,
-        domain: int,
-        show: Printer,
+        self, name: str, robot: Robot, reality: Reality, arguments: argparse.Namespace
     ) -> None:
-        self.name, self.robot, self.domain, self.show = name, robot, domain, show
+        self.name, self.robot, self.reality = name, robot, reality
         self.rate, self.priority = arguments.rate, arguments.priority
+        self.domain = own_domain() if arguments.domain is None else arguments.domain
         self.folder: Path = arguments.output
-        self.reality = reality
 
     def follow(
         self,
         title: str,
         model: str,
         motion: Mapping[str, Any],
-        start: Array,
+        start: np.ndarray,
         parameters: Mapping[str, Any] | None = None,
     ) -> tuple[Log, Path]:
         """Follow a motion with a model; return the log and the path of the recording.
 
         Args:
-            title: What the display calls it.
+            title: Name of the run.
             model: Path or name of the URDF that feedforward and controller know.
             motion: Parameters of trajectory_node.
-            start: Where the robot stands, shape (n,), rad or m.
+            start: Position in which the robot stands, shape (n,), rad or m.
             parameters: Of feedforward and controller, such as friction.
         """
         known = dict(parameters or {})
@@ -257,55 +220,63 @@ class _Runs:
                 feedforward_node=known,
                 controller_node={**known, **unstopped, **SIMULATED_TIME["controller_node"]},
             ) as nodes,
-            # Now that the brakes are open: behind them efforts say nothing
-            node_subprocess(
-                "recorder_node", self.domain, urdf_path=self.name, file=path.absolute()
-            ),
+            recorder(self.name, path, self.domain),  # behind closed brakes efforts say nothing
         ):
             end = time.monotonic() + START_S
             while not (path.is_file() and path.stat().st_size):
                 if time.monotonic() > end:
                     raise RobotDynamicsError(f"recorder_node writes nothing to {path}")
                 nodes.sleep(0.1)
-            return follow(nodes, title, self.show)[0], path
+            log = nodes.follow()
+        print(f"{title}: worst RMS {1e3 * max(log.rms_error):.3f} mrad or mm")
+        return log, path
 
 
-def _exported(found: Identification, robot: Robot, name: str, folder: Path) -> Path:
-    """Write the identified URDF, with its parameters and the report beside it."""
+@contextmanager
+def recorder(robot: str, path: Path, domain: int) -> Iterator[None]:
+    """Run recorder_node in a process of its own."""
+    words = [sys.executable, "-m", "robot_dynamics", "node", "recorder_node", "--ros-args"]
+    for name, value in {"urdf_path": robot, "file": path.absolute()}.items():
+        words += ["-p", f"{name}:={value}"]
+    local = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": str(domain)}
+    process = subprocess.Popen([*words, "--log-level", "warn"], env={**environ, **local})
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def exported(found: Identification, robot: Robot, name: str, folder: Path) -> Path:
+    """Write the identified URDF, with its parameters beside it; return its path."""
     path = folder / f"{robot.name}_identified.urdf"
     write_urdf(find_robot(name), found.robot, path)
     drives = Drives(found.friction, found.rotor_inertia)
     write_parameters(path.with_suffix(".yaml"), robot, drives)
-    write_whole(path.with_suffix(".html"), html_report(found.report, found).encode())
     return path
 
 
-def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
+def flat(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a file by the names of nodes, such as friction.elbow.viscous."""
 
-    def flat(tree: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    def of(tree: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key, value in tree.items():
             inside = isinstance(value, Mapping)
-            values |= flat(value, f"{prefix}{key}.") if inside else {prefix + key: value}
+            values |= of(value, f"{prefix}{key}.") if inside else {prefix + key: value}
         return values
 
-    return flat(content["/**"]["ros__parameters"], "")
+    return of(content["/**"]["ros__parameters"], "")
 
 
-def _table(before: Log, after: Log, robot: Robot) -> TextTable:
-    table = TextTable(
-        f"masses off by up to {100 * MASS_ERROR:.0f} %, friction unknown",
-        ["joint", "RMS error"],
-        ["URDF", "identified", "better"],
-    )
-    for i, joint in enumerate(before.joint_names):
-        errors = before.rms_error[i], after.rms_error[i]
-        unit = "mrad" if robot.joint(joint).type.rotates else "mm"
-        ratio = errors[0] / max(errors[1], float(np.finfo(float).tiny))
-        table.add_row(joint, unit, *(f"{1e3 * error:.3f}" for error in errors), f"{ratio:.1f} x")
-    return table
+def print_errors(before: Log, after: Log, robot: Robot) -> None:
+    """Print the RMS error of each joint before and after."""
+    print(f"masses off by up to {100 * MASS_ERROR:.0f} %, friction unknown")
+    print(f"{'joint':24} {'RMS error':>9} {'URDF':>9} {'identified':>10}")
+    for row in zip(robot.joint_names, 1e3 * before.rms_error, 1e3 * after.rms_error, strict=True):
+        unit = "mrad" if robot.joint(row[0]).type.rotates else "mm"
+        print(f"{row[0]:24} {unit:>9} {row[1]:9.3f} {row[2]:10.3f}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

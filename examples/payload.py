@@ -3,8 +3,7 @@
 import numpy as np
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.robot import Inertia, find_robot
 
 empty = read_urdf(find_robot("panda")).with_locked({"panda_finger_joint1": 0.0})
 loaded = empty.with_payload("panda_hand", mass=2.0, com=(0.0, 0.0, 0.1))  # m, from the hand

@@ -4,9 +4,13 @@ from pathlib import Path
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
-from robot_dynamics.trajectory import State, interpolate
-from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
-from robot_dynamics.trajectory.waypoint_effort import with_effort
+from robot_dynamics.trajectory import (
+    State,
+    interpolate,
+    read_trajectory,
+    with_effort,
+    write_trajectory,
+)
 
 Path("motion.csv").write_text(
     """time,q.joint_1,q.joint_2

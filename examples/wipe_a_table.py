@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
-from robot_dynamics.control.task import Task
-from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial import Pose
+from robot_dynamics.control import Controller, Measured, Model, Settings, Task, gains_for
+from robot_dynamics.robot import Pose, find_robot
 
 END_EFFECTOR, PERIOD = "tool0", 1e-3
 STIFFNESS, DAMPING, FRICTION = 2e4, 200.0, 0.2  # of the table: N/m, N s/m, 1

@@ -73,27 +73,59 @@ class SimulationError(RobotDynamicsError, ArithmeticError):
 
 
 def printable(text: str) -> str:
-    """Return a text without line breaks and terminal codes, which names in files may have."""
+    """Return a text without line breaks and terminal codes, which names in files may have.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The text, with what cannot be printed as escapes.
+    """
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def shown(value: object) -> str:
-    """Return the text of a value for a message, on one line of at most 60 characters."""
+    """Return the text of a value for a message, on one line of at most 60 characters.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        Its `repr`, shortened.
+    """
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most similar to `name`, or None."""
+    """Return the known name most similar to `name`, or None.
+
+    Args:
+        name: Name that was given.
+        known: Names that exist.
+
+    Returns:
+        The most similar name, or None if none is similar.
+    """
     import difflib  # noqa: PLC0415  # slow to import, and most names are right
 
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownNameError:
-    """Build the error for a name that `owner` lacks, with the most similar known name."""
+    """Build the error for a name that `owner` lacks, with the most similar known name.
+
+    Args:
+        kind: Kind of thing, such as "joint".
+        name: Name that was given.
+        owner: Owner of the known names, for the message.
+        known: Names that exist.
+
+    Returns:
+        The error, which the caller raises.
+    """
     names = list(known)
     shown = ", ".join(names[:12]) + (f", ... {len(names)} in all" if len(names) > 12 else "")
     close = nearest(str(name), names)
@@ -102,6 +134,16 @@ def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Unkn
 
 
 def check_known(kind: str, name: object, owner: str, known: Collection[str]) -> None:
-    """Raise the error of `unknown_name` if a name is not text or `owner` lacks it."""
+    """Raise the error of `unknown_name` if a name is not text or `owner` lacks it.
+
+    Args:
+        kind: Kind of thing, such as "joint".
+        name: Name that was given.
+        owner: Owner of the known names, for the message.
+        known: Names that exist.
+
+    Raises:
+        UnknownNameError: If the name is not text or `owner` lacks it.
+    """
     if not isinstance(name, str) or name not in known:
         raise unknown_name(kind, str(name), owner, known)

@@ -268,7 +268,7 @@ class Pose(Value):
 
     @staticmethod
     def identity() -> Pose:
-        """The pose of a frame in itself."""
+        """Return the pose of a frame in itself."""
         return Pose(np.eye(3), np.zeros(3))
 
     def __matmul__(self, other: Pose) -> Pose:
@@ -278,7 +278,7 @@ class Pose(Value):
         )
 
     def inverse(self) -> Pose:
-        """X_BA."""
+        """Return X_BA, the pose of A in B."""
         return Pose(self.rotation.T, -self.rotation.T @ self.translation)
 
 
@@ -320,17 +320,34 @@ class Inertia(Value):
 
     @staticmethod
     def zero() -> Inertia:
-        """A body without mass."""
+        """Return a body without mass."""
         return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @staticmethod
     def from_com(mass: Any, com: npt.ArrayLike, about_com: npt.ArrayLike) -> Inertia:
-        """Build from mass, mass centre in the link frame (3,) and inertia about it (3, 3).
+        """Build from mass, mass centre and inertia about the mass centre, by Huygens' theorem.
 
         Huygens' theorem, with the axes of the link frame on both sides.
 
+        Args:
+            mass: Mass, kg.
+            com: Mass centre in the frame, shape (3,), m.
+            about_com: Inertia about the mass centre in axes of the frame, shape (3, 3), kg m^2.
+
+        Returns:
+            Moments about the origin of the frame, in its axes.
+
         Raises:
             RobotError: If one of them is anything but numbers, or symbols, of its shape.
+
+        Examples:
+            >>> import numpy as np
+            >>> from robot_dynamics.robot import Inertia
+            >>> load = Inertia.from_com(2.0, (0.0, 0.0, 0.1), np.zeros((3, 3)))
+            >>> load.second_moment.round(3) + 0.0
+            array([[0.02, 0.  , 0.  ],
+                   [0.  , 0.02, 0.  ],
+                   [0.  , 0.  , 0.  ]])
         """
         mass = numbers("mass", mass, (), traced=True)[()]
         c = numbers("com", com, (3,), traced=True)
@@ -351,7 +368,14 @@ class Inertia(Value):
         return self.second_moment + self.mass * (skew(c) @ skew(c))
 
     def expressed_in(self, X_AB: Pose) -> Inertia:
-        """Transform the inertia from frame B to frame A: about A's origin, in A's axes."""
+        """Transform the inertia from frame B to frame A.
+
+        Args:
+            X_AB: Pose of frame B in frame A.
+
+        Returns:
+            Moments about the origin of A, in its axes.
+        """
         R, p = X_AB.rotation, X_AB.translation
         h = R @ self.first_moment
         turned = R @ self.second_moment @ R.T

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from robot_dynamics.control.sampling.tuning import gains_for
     from robot_dynamics.control.settings import Settings
     from robot_dynamics.control.status import Status
+    from robot_dynamics.control.task import Task
+    from robot_dynamics.control.task_settings import TaskSettings
     from robot_dynamics.control.watchdog import Watchdog
 
 __all__ = [
@@ -52,6 +54,8 @@ __all__ = [
     "Settings",
     "SoftLimits",
     "Status",
+    "Task",
+    "TaskSettings",
     "Watchdog",
     "continuous_joints",
     "effort_limits",
@@ -98,6 +102,8 @@ _HOMES = {
     "sampling.tuning": ("gains_for",),
     "settings": ("Settings",),
     "status": ("Status",),
+    "task": ("Task",),
+    "task_settings": ("TaskSettings",),
     "watchdog": ("Watchdog",),
 }
 

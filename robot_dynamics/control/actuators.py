@@ -67,6 +67,9 @@ class Actuators:
             robot: The robot of the same URDF; locked joints need no actuator.
             transmissions: From `read_transmissions`.
 
+        Returns:
+            The actuators.
+
         Raises:
             RobotError: If a joint is driven by none or by two.
             SingularCoordinatesError: As of the class.
@@ -95,6 +98,9 @@ class Actuators:
                 per rad or m of every joint.
             names: Names of the actuators; by default <joint>_actuator.
 
+        Returns:
+            The actuators.
+
         Raises:
             ShapeError: If there are not n*n numbers.
             ArgumentError: If a number is not finite.
@@ -112,6 +118,12 @@ class Actuators:
 
     def in_order(self, joint_names: Sequence[str]) -> Actuators:
         """Return the same actuators in another order of their joints.
+
+        Args:
+            joint_names: Names of the same joints.
+
+        Returns:
+            Actuators whose matrix has its rows and columns in that order.
 
         Raises:
             ArgumentError: If these are not the same joints.
@@ -133,6 +145,9 @@ class Actuators:
 
         Args:
             tau: Efforts of the joints, shape (..., n), N m or N.
+
+        Returns:
+            Efforts of the actuators, same shape, N m or N.
         """
         return tau @ self._to_actuators.T
 
@@ -141,6 +156,9 @@ class Actuators:
 
         Args:
             f: Efforts of the actuators, shape (..., n), N m or N.
+
+        Returns:
+            Efforts of the joints, same shape, N m or N.
         """
         return f @ self._to_joints.T
 

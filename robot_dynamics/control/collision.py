@@ -396,6 +396,9 @@ class CollisionMonitor:
             measured: The state, every number finite.
             tau: Efforts since the state before, shape (n,), N m or N.
             at: Time of the state, s; a state not later than the one before is ignored.
+
+        Returns:
+            Index of the joint, or None.
         """
         dt = at - self._at
         if dt == 0.0:

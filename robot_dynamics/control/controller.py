@@ -77,7 +77,13 @@ def prepare(model: Model, mode: str, frame: str | None = None, projector: str = 
 
 
 class Command(NamedTuple):
-    """Efforts of one cycle, 1 for saturated joints, else 0, shape (n,) each, and the status."""
+    """Efforts of one cycle, and the status.
+
+    Args:
+        tau: Efforts, shape (n,), N m or N.
+        saturation: 1 for saturated joints, else 0, shape (n,).
+        status: Status of the controller.
+    """
 
     tau: Array
     saturation: Array
@@ -139,6 +145,19 @@ class Controller:
     Attributes:
         contacts: External efforts and contacts; observed while the settings detect collisions.
         limit: Largest efforts, shape (n,), N m or N.
+
+    Examples:
+        >>> import numpy as np
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
+        >>> from robot_dynamics.robot import find_robot
+        >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+        >>> settings = Settings(mode="gravity_compensation")
+        >>> controller = Controller(Model(arm, gains_for(arm)), settings)
+        >>> controller.set_state(Measured(np.zeros(2), np.zeros(2)), now=0.0)
+        True
+        >>> controller.update(now=0.0).tau.round(2)
+        array([166.77,  39.24])
     """
 
     def __init__(
@@ -177,6 +196,9 @@ class Controller:
             at: Time at which it was measured, s, of any clock; by default that of its arrival.
             delay: Time from then to its arrival, s, less any constant; by default the difference
                 of both times, which must then be of clocks that run at one speed.
+
+        Returns:
+            True if every number is finite; otherwise the state is ignored.
         """
         if not (finite or all_finite(*measured)):
             return False
@@ -206,6 +228,9 @@ class Controller:
             finite: Whether every number is known to be finite.
             present: The last reference, q and qd, shape (2, n); by default `reference`.
             age: Age of the last reference when it came, s.
+
+        Returns:
+            True if every number is finite; otherwise the reference is ignored.
         """
         if isinstance(reference, Reference):
             reference = ReferenceSegment.at(*reference[:3])
@@ -381,6 +406,14 @@ class Controller:
         Efforts pass from the old law to the new one over `settings.fade`. The motion of the base is
         no other law: a model that differs in it alone, as by `dataclasses.replace(model, base=...)`
         in every cycle, acts at once.
+
+        Args:
+            model: The arm and its gains; by default as before.
+            settings: Behaviour; by default as before.
+            task: Of the modes in task space; by default as before.
+
+        Raises:
+            ArgumentError: If the mode is in task space and there is no task.
         """
         if settings is None and task is None and model is not None and self._same_but_base(model):
             self.model = model
@@ -436,7 +469,11 @@ class Controller:
         self._run.begin()
 
     def postpone(self, now: float) -> None:
-        """Delay tracking while no node receives commands, unless the arm is in motion."""
+        """Delay tracking while no node receives commands, unless the arm is in motion.
+
+        Args:
+            now: Present time, s.
+        """
         self._arrived["unheard"][0] = 1.0
 
     def halt(self) -> float:
@@ -449,7 +486,11 @@ class Controller:
         return self._settings.stop if self.status is Status.TRACKING else 0.0
 
     def refuse(self, why: str) -> None:
-        """Come to rest and hold while there is a reason; an empty text withdraws it."""
+        """Come to rest and hold while there is a reason; an empty text withdraws it.
+
+        Args:
+            why: Reason, in words.
+        """
         self._arrived["refused"][0] = float(bool(why))
 
     def let_go(self) -> float:
@@ -471,13 +512,20 @@ class Controller:
 
         Args:
             gravity: Effort of the model at rest, shape (n,), N m or N.
+
+        Returns:
+            The mean of the measured effort, if the arm rests; otherwise `gravity`.
         """
         if not self.rests:
             return gravity
         return holding_effort(gravity, self.field("mean_effort")[0], self.limit)
 
     def hold_by(self, effort: Array) -> None:
-        """End feedback at rest: command an effort, shape (n,), N m or N, from the next cycle on."""
+        """End feedback at rest: command an effort from the next cycle on.
+
+        Args:
+            effort: Shape (n,), N m or N.
+        """
         self._end_with(effort, 2.0)
 
     def _end_with(self, effort: Array, how: float) -> None:
@@ -503,12 +551,26 @@ class Controller:
     # -- the state -----------------------------------------------------------------------------
 
     def field(self, name: str) -> Array:
-        """Return a field of the present state; scalars have the shape (1,)."""
+        """Return a field of the present state.
+
+        Args:
+            name: Name of the field.
+
+        Returns:
+            Array; scalars have the shape (1,).
+        """
         assert self._run is not None
         return self._views[self._run.turn][name]
 
     def index(self, name: str) -> int | None:
-        """Return a field that holds the index of a joint, or None without one."""
+        """Return a field that holds the index of a joint, or None without one.
+
+        Args:
+            name: Name of the field.
+
+        Returns:
+            Index of the joint, or None.
+        """
         found = int(self.field(name)[0])
         return None if found < 0 else found
 
@@ -534,7 +596,14 @@ class Controller:
         return self.field("error").copy() if closed and self.field("commands")[0] else None
 
     def sees(self, now: float) -> bool:
-        """Return whether states arrive."""
+        """Return whether states arrive.
+
+        Args:
+            now: Present time, s.
+
+        Returns:
+            True if the last state is not older than `state_timeout`.
+        """
         return now - self._came <= self._settings.state_timeout
 
     @property
@@ -607,27 +676,44 @@ class Controller:
         return self._run
 
     def settings_vector(self, name: str) -> Array:
-        """Return a field of the settings of the step."""
+        """Return a field of the settings of the step.
+
+        Args:
+            name: Name of the field.
+
+        Returns:
+            Array that the step reads.
+        """
         return self._set[name]
 
     def fields_to_write(self) -> dict[str, Array]:
-        """Return the fields of the next state, which begins as a copy of the present one."""
+        """Return the fields of the next state.
+
+        It begins as a copy of the present one.
+        """
         assert self._run is not None
         self._run.copy_on()
         return self._views[1 - self._run.turn]
 
     def evaluate(self, stages: tuple[str, ...]) -> None:
-        """Evaluate some stages on the fields that were written, and pass to that state."""
+        """Evaluate some stages on the fields that were written, and pass to that state.
+
+        Args:
+            stages: Names of the stages, in order.
+        """
         assert self._run is not None
         self._run.evaluate(stages)
 
     # -- the cycle --------------------------------------------------------------------------
 
     def update(self, now: float) -> Command | None:
-        """Return the command of this cycle; None before the first state, and long after the last.
+        """Compute the command of this cycle.
 
         Args:
             now: Present time, s.
+
+        Returns:
+            Efforts and status; None before the first state, and long after the last.
         """
         run, events = self._run, self._events
         if self._came == -np.inf or run is None:

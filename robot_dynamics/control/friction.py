@@ -291,12 +291,26 @@ class Friction:
 
     @staticmethod
     def none(n: int) -> Friction:
-        """Return zero friction of n joints."""
+        """Return zero friction of n joints.
+
+        Args:
+            n: Number of joints.
+
+        Returns:
+            Friction without effect.
+        """
         return Friction(np.zeros(n), np.zeros(n))
 
     @staticmethod
     def of(robot: Robot) -> Friction:
-        """Return the `<dynamics damping friction>` of the URDF."""
+        """Return the `<dynamics damping friction>` of the URDF.
+
+        Args:
+            robot: Any robot.
+
+        Returns:
+            Viscous and Coulomb friction of its independent joints.
+        """
         return Friction(*robot.joint_friction)
 
     @property
@@ -324,9 +338,16 @@ class Friction:
         return bool((self.load + np.abs(self.offset)).any())
 
     def scaled(self, dry: Array, viscous: Array) -> Friction:
-        """Return friction with its dry and viscous parts multiplied, shape (n,) each, positive.
+        """Multiply dry and viscous friction.
 
         A loop may call it in every cycle: nothing is checked again.
+
+        Args:
+            dry: Factors on dry friction, shape (n,), positive.
+            viscous: Factors on viscous friction, shape (n,), positive.
+
+        Returns:
+            The scaled friction.
         """
         scaled = copy(self)
         for name, values in (
@@ -339,7 +360,14 @@ class Friction:
         return scaled
 
     def resistance(self, qd: Array) -> Array:
-        """Return dry friction while sliding at qd without load, shape (n,), never negative."""
+        """Compute dry friction while sliding without load.
+
+        Args:
+            qd: Joint velocities, shape (n,), rad/s or m/s.
+
+        Returns:
+            Shape (n,), N m or N, never negative.
+        """
         return np.asarray(self.coulomb + breakaway(self.stiction, self.stribeck, qd))
 
     def smooth(
@@ -375,7 +403,17 @@ class Friction:
         width: float | Array = DEFAULT_WIDTH,
         presliding: Array | None = None,
     ) -> Array:
-        """Return efforts tau at velocity qd less friction, the inverse of adding `smooth`."""
+        """Subtract friction from efforts: the inverse of adding `smooth`.
+
+        Args:
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            tau: Efforts, same shape, N m or N.
+            width: As in `smooth`.
+            presliding: As in `smooth`.
+
+        Returns:
+            Efforts that are left for the bodies, same shape, N m or N.
+        """
         return effort_beyond_friction(self, qd, tau, width, self._terms, presliding)
 
     def stuck(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:

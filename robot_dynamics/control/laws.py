@@ -42,9 +42,15 @@ class FeedbackGains(Protocol):
 
 
 class Reference(NamedTuple):
-    """Desired motion: positions, velocities, and the efforts of the model, shape (n,) each.
+    """Desired motion. A law in task space has a task in place of positions and velocities.
 
     A law in task space has a task in their place.
+
+    Args:
+        q: Positions, shape (n,), rad or m.
+        qd: Velocities, shape (n,), rad/s or m/s.
+        tau: Efforts of the model, shape (n,), N m or N.
+        task: The task, of a law in task space.
     """
 
     q: Array
@@ -54,7 +60,12 @@ class Reference(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measured motion: positions and velocities, shape (n,) each."""
+    """Measured motion.
+
+    Args:
+        q: Positions, shape (n,), rad or m.
+        qd: Velocities, shape (n,), rad/s or m/s.
+    """
 
     q: Array
     qd: Array
@@ -88,6 +99,15 @@ def pd_feedforward(
     With tau_ff from inverse dynamics of the desired motion this is computed
     torque as feedforward; with zeros it is PD alone; with gravity, PD with
     gravity compensation.
+
+    Args:
+        reference: Desired motion, with the efforts tau_ff.
+        measured: Measured motion.
+        gains: Kp and Kd.
+        continuous: Which joints turn without end, shape (n,); by default none.
+
+    Returns:
+        Efforts, shape (n,), N m or N.
     """
     e = position_error(reference.q, measured.q, continuous)
     return reference.tau + gains.kp * e + gains.kd * (reference.qd - measured.qd)
@@ -199,11 +219,27 @@ class ControlLaw:
     in_task_space: bool = False
 
     def adds_pd(self, model: Model) -> bool:
-        """Return whether PD joint by joint is added; `inertia_weighted` feedback replaces it."""
+        """Return whether PD joint by joint is added; `inertia_weighted` feedback replaces it.
+
+        Args:
+            model: Model of the arm.
+
+        Returns:
+            True if PD acts.
+        """
         return self.by_joint and not (model.inertia_weighted and self.equations is feedforward)
 
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
-        """Return the efforts of the law without an integral part, shape (n,)."""
+        """Compute the efforts of the law without an integral part.
+
+        Args:
+            model: Model of the arm.
+            reference: Desired motion.
+            measured: Measured motion.
+
+        Returns:
+            Efforts, shape (n,), N m or N, not limited.
+        """
         tau = self.equations(model, reference, measured)
         if not self.adds_pd(model):
             return tau

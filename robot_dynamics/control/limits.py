@@ -22,16 +22,27 @@ ROUND_OFF = 1e-12
 
 
 class Limited(NamedTuple):
-    """Efforts within limits, shape (n,), and which joints are saturated, shape (n,), 0 or 1."""
+    """Efforts within limits.
+
+    Args:
+        tau: Efforts, shape (n,), N m or N.
+        saturation: 1 for saturated joints, else 0, shape (n,).
+    """
 
     tau: Array
     saturation: Array
 
 
 def effort_limits(robot: Robot) -> Array:
-    """Return the effort limit of every joint, shape (n,), N m or N; infinite where unknown.
+    """Return the effort limit of every joint.
 
     An effort of zero in a URDF means that it was not filled in, so it counts as unknown too.
+
+    Args:
+        robot: Any robot.
+
+    Returns:
+        Limits, shape (n,), N m or N; infinite where unknown.
     """
     limit = robot.limits.effort
     return np.where(limit > 0.0, limit, np.inf)
@@ -43,6 +54,9 @@ def saturate(tau: Array, limit: Array) -> Limited:
     Args:
         tau: Wanted efforts, shape (n,), N m or N.
         limit: Largest efforts, shape (n,), not negative, may be infinite.
+
+    Returns:
+        Efforts within the limits, and which were saturated.
     """
     within = clip(tau, -limit, limit)
     # A fade begins at the last effort, which may have been at the limit: within round-off of it
@@ -53,13 +67,16 @@ def saturate(tau: Array, limit: Array) -> Limited:
 
 
 def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Array:
-    """Return efforts within rate * dt of the previous ones, shape (n,).
+    """Keep efforts within rate * dt of the previous ones.
 
     Args:
         tau: Wanted efforts, shape (n,), N m or N.
         previous: Efforts of the last cycle, shape (n,).
         rate: Largest change per second, N m/s or N/s, may be infinite.
         dt: Time since the last cycle, s, zero or more.
+
+    Returns:
+        Efforts, shape (n,), N m or N.
     """
     # With dt = 0 a finite rate allows no change and an infinite rate allows any
     with np.errstate(invalid="ignore"):
@@ -87,7 +104,7 @@ class SoftLimits:
 
     @staticmethod
     def of(robot: Robot, damping: Array, *, margin: float | Array = 0.05) -> SoftLimits:
-        """Zones of `margin` (rad or m) inside the limits of a robot.
+        """Place zones inside the limits of a robot.
 
         The spring reaches the effort limit at the hard stop. Without a known effort limit there is
         only the damper. The zone is at most a quarter of the range of a joint.
@@ -96,6 +113,9 @@ class SoftLimits:
             robot: Any robot.
             damping: N m s/rad or N s/m, shape (n,); the kd of the feedback is a good choice.
             margin: Width of the zones, rad or m, one number or shape (n,).
+
+        Returns:
+            The soft limits.
         """
         limits = robot.limits
         width = np.minimum(margin, (limits.upper - limits.lower) / 4.0)
@@ -111,7 +131,15 @@ class SoftLimits:
         )
 
     def effort(self, q: Array, qd: Array) -> Array:
-        """Return the effort to add to the command, shape (n,), N m or N: zero off the ends."""
+        """Compute the effort to add to the command.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m.
+            qd: Joint velocities, shape (n,), rad/s or m/s.
+
+        Returns:
+            Effort, shape (n,), N m or N; zero away from the limits.
+        """
         above, below = maximum(q - self.upper, 0.0), maximum(self.lower - q, 0.0)
         outward = select(0.0, above, maximum(qd, 0.0), 0.0)
         outward = outward + select(0.0, below, minimum(qd, 0.0), 0.0)

@@ -66,6 +66,9 @@ class Load:
             frame: Link or frame; by default the endpoint itself.
             q: Joint positions, shape (n,), for a frame that is not fixed to the same body.
 
+        Returns:
+            Pose of the frame in the endpoint.
+
         Raises:
             UnknownNameError: If there is no such frame.
             ArgumentError: If a joint is between the two and q is not given, or neither is named.
@@ -91,6 +94,12 @@ class Load:
     def carries(self, frame: str) -> bool:
         """Return whether a frame is fixed to the body of the endpoint: a load in it acts there.
 
+        Args:
+            frame: Link or frame; empty for the endpoint.
+
+        Returns:
+            True if they are fixed to each other.
+
         Raises:
             UnknownNameError: If there is no such frame.
         """
@@ -102,7 +111,14 @@ class Load:
         return self._tree.frame(frame or self.endpoint).link == endpoint.link
 
     def to_root(self, vector: Array, frame: str) -> Array:
-        """Return a vector in axes of the root link, shape (3,), from a frame fixed to it.
+        """Turn a vector from a frame that is fixed to the root link into axes of that link.
+
+        Args:
+            vector: Shape (3,), in axes of `frame`.
+            frame: Link or frame; empty for the root link.
+
+        Returns:
+            Vector in axes of the root link, shape (3,).
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -111,7 +127,18 @@ class Load:
         return self.place_in_root(frame).rotation @ vector
 
     def place_in_root(self, frame: str) -> Pose:
-        """Return the pose of a frame that is fixed to the root link, there; errors as `to_root`."""
+        """Return the pose of a frame that is fixed to the root link, in that link.
+
+        Args:
+            frame: Link or frame; empty for the root link.
+
+        Returns:
+            The pose.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            ArgumentError: If a joint moves the frame.
+        """
         root = self._tree.links[0].name
         place = self._tree.frame(frame or root)
         if place.link != root:
@@ -123,6 +150,10 @@ class Load:
 
     def carry(self, payload: Inertia, frame: str) -> None:
         """Set the payload, given in a frame (see `pose`); a massless one removes it.
+
+        Args:
+            payload: Payload, in `frame`; a massless one removes it.
+            frame: Link or frame; empty for the endpoint.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -141,7 +172,15 @@ class Load:
         self.wrench.aim(moved_wrench(X_EF, wrench))
 
     def on(self, model: Model, now: float) -> Model:
-        """Return the model with the load at time `now`, s; the same object until it changes."""
+        """Return the model with the load at present; the same object until it changes.
+
+        Args:
+            model: Model without load.
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            The model with its load.
+        """
         last = self._last
         if (  # in nearly every cycle
             model is last[0]
@@ -190,12 +229,28 @@ class Load:
         self.endpoint = endpoint
 
     def target(self, model: Model) -> Model:
-        """Return a model without load as it is once all ramps have ended."""
+        """Return a model without load as it is once all ramps have ended.
+
+        Args:
+            model: Model without load.
+
+        Returns:
+            The model with the load that the ramps end at.
+        """
         ramps = (self.payload, self.gravity, self.wrench)
         return self._applied(model, self.endpoint, *(ramp.target for ramp in ramps))
 
     def bearing(self, model: Model, payload: Inertia, frame: str) -> Model:
-        """Return a model without load as it is with another payload, given in a frame."""
+        """Return a model without load as it is with another payload, given in a frame.
+
+        Args:
+            model: Model without load.
+            payload: Payload, in `frame`; a massless one removes it.
+            frame: Link or frame; empty for the endpoint.
+
+        Returns:
+            The model with that payload and the other loads.
+        """
         if not self.carries(frame) and payload.mass:  # another link is to carry it
             numbers = _numbers(payload)
             return self._applied(model, frame, numbers, self.gravity.target, np.zeros(6))
@@ -203,7 +258,16 @@ class Load:
         return self._applied(model, self.endpoint, numbers, self.gravity.target, self.wrench.target)
 
     def exerting(self, model: Model, wrench: Array, X_EF: Pose) -> Model:
-        """Return a model without load as it is with another wrench; see `exert`."""
+        """Return a model without load as it is with another wrench; see `exert`.
+
+        Args:
+            model: Model without load.
+            wrench: Force (N) and moment (N m) about the origin of F, in its axes, shape (6,).
+            X_EF: Pose of F in the endpoint.
+
+        Returns:
+            The model with that wrench and the other loads.
+        """
         payload, gravity = self.payload.target, self.gravity.target
         return self._applied(model, self.endpoint, payload, gravity, moved_wrench(X_EF, wrench))
 

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
 
 def continuous_joints(robot: Robot) -> Array:
-    """Return which joints turn without end, shape (n,), in the order of `robot.joint_names`."""
+    """Find the joints that turn without end.
+
+    Args:
+        robot: Any robot.
+
+    Returns:
+        Shape (n,), in the order of `robot.joint_names`.
+    """
     return np.array(
         [joint.type is JointType.CONTINUOUS for joint in robot.independent_joints], dtype=bool
     )
@@ -72,6 +79,15 @@ class Model:
         memory: State of presliding friction; by default a new one, if the friction has it.
             Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
             moves it on by `follow`.
+
+    Examples:
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.control import Model, gains_for
+        >>> from robot_dynamics.robot import find_robot
+        >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+        >>> model = Model(arm, gains_for(arm), rotor_inertia=[0.5, 0.2])
+        >>> model.inverse(*[[0.0, 0.0]] * 2, [1.0, 0.0]).round(2)
+        array([189.37,  45.94])
     """
 
     dynamics: Dynamics
@@ -112,7 +128,11 @@ class Model:
             object.__setattr__(self, "rotor_inertia", checked)
 
     def prepare(self) -> Model:
-        """Compile the kernels of the laws before a loop uses them."""
+        """Compile the kernels of the laws before a loop uses them.
+
+        Returns:
+            The model itself.
+        """
         q = np.zeros(self.dynamics.robot.dof)
         self.inverse(q, q, q)
         self.bias(q, q)
@@ -126,7 +146,11 @@ class Model:
         return self
 
     def follow(self, q: Array) -> None:
-        """Advance presliding friction to desired positions, shape (n,)."""
+        """Advance presliding friction to desired positions, shape (n,).
+
+        Args:
+            q: Desired positions, shape (n,), rad or m.
+        """
         if self.memory is not None:
             self.memory.follow(q)
 
@@ -168,7 +192,16 @@ class Model:
         return self.dynamics if self.base is None else self.dynamics.on_moving_base
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return the efforts of a motion without friction, shape (n,) or (N, n)."""
+        """Compute the efforts of a motion without friction.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m.
+            qd: Joint velocities, same shape, rad/s or m/s.
+            qdd: Joint accelerations, same shape, rad/s^2 or m/s^2.
+
+        Returns:
+            Efforts, same shape, N m or N.
+        """
         if not self.velocity_terms:
             qd = np.zeros_like(qd)
         if self._loaded:
@@ -186,6 +219,9 @@ class Model:
 
         Args:
             motion: q, qd, qdd, jerk and snap, shape (n,) or (N, n) each.
+
+        Returns:
+            Efforts, N m or N, and their derivatives, per s and per s^2, same shape each; or None.
         """
         if self.base is not None or not self.velocity_terms:
             return None
@@ -196,6 +232,13 @@ class Model:
         """Return the generalized momentum and its rate of change, without rotors, shape (n,) each.
 
         The rate is that without joint efforts: Coriolis, gravity and wrench.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m.
+            qd: Joint velocities, shape (n,), rad/s or m/s.
+
+        Returns:
+            Momentum and its rate, shape (n,) each.
         """
         equations = self._equations if self._loaded else self.dynamics
         found = equations.momentum(q, qd, **(self._load if self._loaded else {}))
@@ -205,19 +248,43 @@ class Model:
         return found._replace(rate=found.rate + moving.bias(q, qd) - moving.gravity(q))
 
     def bias(self, q: Array, qd: Array) -> Array:
-        """Return Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""
+        """Compute Coriolis, centrifugal, gravity and wrench efforts.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m.
+            qd: Joint velocities, shape (n,), rad/s or m/s.
+
+        Returns:
+            Efforts, shape (n,), N m or N.
+        """
         if self._loaded or not self.velocity_terms:
             return self.inverse(q, qd, np.zeros_like(q))
         return self.dynamics.bias(q, qd)
 
     def gravity(self, q: Array) -> Array:
-        """Return the efforts that hold the arm at rest, shape (n,)."""
+        """Compute the efforts that hold the arm at rest.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m.
+
+        Returns:
+            Efforts, shape (n,), N m or N.
+        """
         if self._loaded:
             return self.inverse(q, np.zeros_like(q), np.zeros_like(q))
         return self.dynamics.gravity(q)
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """Return the accelerations by efforts without friction, shape (n,)."""
+        """Compute the accelerations by efforts without friction.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m.
+            qd: Joint velocities, shape (n,), rad/s or m/s.
+            tau: Joint efforts, shape (n,), N m or N.
+
+        Returns:
+            Accelerations, shape (n,), rad/s^2 or m/s^2.
+        """
         if self.rotor_inertia is None and self.velocity_terms and not self._loaded:
             return self.dynamics.forward(q, qd, tau)
         # Columns of the mass matrix: efforts of unit accelerations, less those of none
@@ -236,6 +303,9 @@ class Model:
             tau: Efforts of the bodies, same shape, if friction grows with them.
             presliding: Presliding direction, same shape; by default of the way that
                 the model follows.
+
+        Returns:
+            Efforts, shape of qd, N m or N; zero without compensation.
         """
         if self.friction is None:
             return 0.0
@@ -244,12 +314,29 @@ class Model:
         return self.friction.smooth(qd, self.friction_width, tau, presliding)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
-        """Return the part of efforts tau that accelerates the bodies, same shape."""
+        """Compute the part of efforts that accelerates the bodies.
+
+        Args:
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            tau: Joint efforts, same shape, N m or N.
+
+        Returns:
+            Efforts, same shape, N m or N.
+        """
         if self.friction is None:
             return tau
         return self.friction.overcome(qd, tau, self.friction_width, self._presliding(qd))
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return the efforts of a desired motion with friction, shape (n,) or (N, n)."""
+        """Compute the efforts of a desired motion with friction.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m.
+            qd: Joint velocities, same shape, rad/s or m/s.
+            qdd: Joint accelerations, same shape, rad/s^2 or m/s^2.
+
+        Returns:
+            Efforts, same shape, N m or N.
+        """
         tau = self.inverse(q, qd, qdd)
         return tau + self.friction_effort(qd, tau)

@@ -121,7 +121,12 @@ class Task:
         self._numbers: tuple[tuple[object, ...], dict[str, Array]] = ((), {})
 
     def bind(self, controller: MovesTarget, arrived: dict[str, Array]) -> None:
-        """Let a controller read what arrives, from now on in its own arrays."""
+        """Let a controller read what arrives, from now on in its own arrays.
+
+        Args:
+            controller: The controller.
+            arrived: Its inputs, by name.
+        """
         for name in FIELDS:
             arrived[name][:] = self.arrived[name]
         self._controller, self.arrived = controller, {name: arrived[name] for name in FIELDS}
@@ -132,6 +137,9 @@ class Task:
         Args:
             before: Task of another description of the arm.
             q: Measured positions, shape (n,).
+
+        Returns:
+            True if the end effector and its pose are the same.
         """
         poses = [task.dynamics.pose(q, task.end_effector) for task in (before, self)]
         was, now = (Pose(found.rotation, found.position) for found in poses)
@@ -146,16 +154,40 @@ class Task:
     # ---------------------------------------------------------------------------
 
     def pose(self, model: Model, q: Array) -> Pose:
-        """Return the pose of the end effector in the root link."""
+        """Compute the pose of the end effector.
+
+        Args:
+            model: Model of the arm.
+            q: Joint positions, shape (n,), rad or m.
+
+        Returns:
+            Pose in the root link.
+        """
         found = model.dynamics.pose(q, self.end_effector)
         return Pose(found.rotation, found.position)
 
     def error(self, pose: Pose) -> Array:
-        """Return target minus pose in axes of the root link, shape (6,), m and rad."""
+        """Compute target minus pose, in axes of the root link.
+
+        Args:
+            pose: Pose of the end effector in the root link.
+
+        Returns:
+            Shape (6,), m and rad.
+        """
         return pose_error(pose, self.target.pose)
 
     def wrench_effort(self, model: Model, q: Array, wrench: Array) -> Array:
-        """Return the joint efforts of a wrench of the end effector, shape (n,), N m or N."""
+        """Compute the joint efforts of a wrench of the end effector.
+
+        Args:
+            model: Model of the arm.
+            q: Joint positions, shape (n,), rad or m.
+            wrench: Force (N) and moment (N m), in axes of the root link, shape (6,).
+
+        Returns:
+            Efforts, shape (n,), N m or N.
+        """
         S = self.axes
         held = self.settings.held.reshape(2, 3) * (np.reshape(wrench, (2, 3)) @ S)
         return np.asarray(model.dynamics.jacobian(q, self.end_effector).T @ (held @ S.T).ravel())
@@ -172,6 +204,9 @@ class Task:
 
         An end effector that would spring back, as it was led away while soft or free, is held where
         it is.
+
+        Args:
+            settings: The new settings.
         """
         if settings is self.settings:
             return
@@ -180,7 +215,14 @@ class Task:
             self._controller.use_task()
 
     def numbers(self, model: Model) -> dict[str, Array]:
-        """Return the settings of the step, by the names of `TARGET_SETTINGS`."""
+        """Return the settings of the step.
+
+        Args:
+            model: Model of the arm.
+
+        Returns:
+            Arrays by the names of `TARGET_SETTINGS`.
+        """
         settings = self.settings
         known = settings, model.fastest, model.bandwidth
         if self._numbers[0] != known:
@@ -201,6 +243,13 @@ class Task:
         """Return the share of a stiffness that a loop bears in the lightest direction of any pose.
 
         See `task_space.StableSpring`.
+
+        Args:
+            settings: The settings.
+            fastest: Largest natural frequency with which the loop is stable, rad/s.
+
+        Returns:
+            Share of the stiffness, 0 to 1.
         """
         if settings not in self._fastest:
             last = list(self._fastest.items())[-1:]  # which a loop may still use
@@ -218,6 +267,9 @@ class Task:
             settings: The settings.
             fastest: Largest natural frequency with which the loop is stable, rad/s.
             friction: Dry friction that the model does not know, relative to the effort limit.
+
+        Returns:
+            One sentence, or "".
         """
         limit = effort_limits(self.dynamics.robot)
         efforts = self.mobility.joint_efforts(settings, fastest)
@@ -249,12 +301,25 @@ class Task:
         self._came("pose_came", now)
 
     def drive(self, twist: Array, now: float, lasts: float) -> None:
-        """Give a twist, shape (6,), m/s and rad/s, that lasts for a time, s."""
+        """Give a twist that lasts for a time.
+
+        Args:
+            twist: Linear, then angular velocity in axes of the root link, shape (6,), m/s and
+                rad/s.
+            now: Time of its arrival, s.
+            lasts: Duration, s.
+        """
         self.arrived["twist_given"][:], self.arrived["twist_lasts"][0] = twist, lasts
         self._came("twist_came", now)
 
     def exert(self, wrench: Array, now: float, lasts: float) -> None:
-        """Give a wrench on the surroundings, shape (6,), that lasts for a time, s."""
+        """Give a wrench on the surroundings that lasts for a time.
+
+        Args:
+            wrench: Force (N) and moment (N m) in axes of the root link, shape (6,).
+            now: Time of its arrival, s.
+            lasts: Duration, s.
+        """
         self.arrived["push_given"][:], self.arrived["push_lasts"][0] = wrench, lasts
         self._came("push_came", now)
 
@@ -264,11 +329,23 @@ class Task:
         self.arrived[name][0] = now if now > last else np.nextafter(last, np.inf)
 
     def set_measured_wrench(self, wrench: Array, now: float) -> None:
-        """Take the measured wrench of the end effector, shape (6,), about it in its own axes."""
+        """Take the measured wrench of the end effector.
+
+        Args:
+            wrench: Force (N) and moment (N m) about the end effector, in its axes, shape (6,).
+            now: Time of its arrival, s.
+        """
         self.arrived["measured_wrench"][:], self.arrived["measured_wrench_came"][0] = wrench, now
 
     def has_measured_wrench(self, now: float) -> bool:
-        """Return whether a measured wrench is new enough for force feedback."""
+        """Return whether a measured wrench is new enough for force feedback.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            True if it is not older than the timeout of the feedback.
+        """
         given = self.settings.feedback
         return (
             given is not None
@@ -291,7 +368,14 @@ class Task:
         return self._controller is not None
 
     def field(self, name: str) -> Array:
-        """Return a field of the state of the controller that moves the target."""
+        """Return a field of the state of the controller that moves the target.
+
+        Args:
+            name: Name of the field.
+
+        Returns:
+            Array; scalars have the shape (1,).
+        """
         assert self._controller is not None, "no controller moves the target"
         return self._controller.field(name)
 
@@ -315,7 +399,14 @@ class Task:
         return arrived["twist_given"].copy(), float(arrived["twist_came"][0])
 
     def moves(self, now: float) -> bool:
-        """Return whether a target asks for motion."""
+        """Return whether a target asks for motion.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            True while a pose is not reached, or a twist lasts.
+        """
         return bool(self.field("given")[0]) and now < self.field("given_until")[0]
 
     @property

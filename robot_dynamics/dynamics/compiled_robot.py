@@ -121,6 +121,9 @@ class CompiledRobot:
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: Inputs beside the motion.
 
+        Returns:
+            The kernel, called with the arrays of its inputs in their order.
+
         Raises:
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
@@ -130,11 +133,21 @@ class CompiledRobot:
         return kernel
 
     def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
-        """The simplified equations behind a kernel, before any back end sees them.
+        """Return the simplified equations behind a kernel, before any back end sees them.
 
         Where a robot branches, simplification may make equal limbs unequal, so that they share
         fewer instructions of one state. A batch takes every operation, so it may take only
         `MOST_OPERATIONS` of them.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Returns:
+            The program: an expression graph with named inputs and outputs.
+
+        Raises:
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
         paused = imported("robot_dynamics.compiler.graph.trace").collector_paused
@@ -152,9 +165,19 @@ class CompiledRobot:
             return chosen
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
-        """The ways to compute a kernel, before they are traced.
+        """Yield the ways to compute a kernel, before they are traced.
 
         `program` takes the one with the fewest operations or instructions.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Returns:
+            Iterator over equations; each traces to a program with the same outputs.
+
+        Raises:
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
         if self._takes_base(name):
             yield self._on_moving_base(name, variant)
@@ -259,6 +282,9 @@ class CompiledRobot:
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: Inputs beside the motion.
 
+        Returns:
+            The function, with named inputs and outputs.
+
         Raises:
             MissingPackageError: If CasADi is not installed.
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
@@ -275,6 +301,9 @@ class CompiledRobot:
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: Inputs beside the motion.
 
+        Returns:
+            The function of arrays of shape (..., n); several results come as a named tuple.
+
         Raises:
             MissingPackageError: If JAX is not installed.
             UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
@@ -290,6 +319,9 @@ class CompiledRobot:
         Args:
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: Inputs beside the motion.
+
+        Returns:
+            The function of tensors of shape (..., n); several results come as a named tuple.
 
         Raises:
             MissingPackageError: If PyTorch is not installed.
@@ -327,7 +359,24 @@ class CompiledRobot:
     def operation_count(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY
     ) -> OperationCount:
-        """Count the operations of one evaluation of a kernel, which are kept on disk as it is."""
+        """Count the operations of one evaluation of a kernel.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Returns:
+            Numbers of multiplications, additions, divisions, sines and cosines.
+
+        Raises:
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> print(Dynamics(read_urdf(find_robot("planar_2r"))).operation_count("inverse"))
+            14 multiplications, 10 additions, 4 sines and cosines
+        """
         key = self._key(name, variant) if self._cache and self._backend is None else None
         if key is None:
             return _counted(self.program(name, variant))
@@ -351,6 +400,9 @@ class CompiledRobot:
             variant: What it takes as inputs beside the motion.
             prefix: Beginning of the function's name; by default the name of the robot.
 
+        Returns:
+            Text of the source file.
+
         Raises:
             UnknownNameError: If there is no such language or kernel.
             ArgumentError: If the prefix is no identifier.
@@ -371,17 +423,48 @@ class CompiledRobot:
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: What it takes as inputs beside the motion.
             scalar: "double" or "float".
+
+        Returns:
+            Text of the C file.
+
+        Raises:
+            UnknownNameError: If there is no such kernel.
+            ArgumentError: If there is no such scalar.
         """
         return self.source(_of_scalar("c", scalar), name, variant)
 
     def cpp_header(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
     ) -> str:
-        """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
+        """Write the C++ header that wraps `c_source` of the same kernel and scalar.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+            scalar: "double" or "float".
+
+        Returns:
+            Text of the header.
+
+        Raises:
+            UnknownNameError: If there is no such kernel.
+            ArgumentError: If there is no such scalar.
+        """
         return self.source(_of_scalar("cpp-header", scalar), name, variant)
 
     def python_source(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
-        """Write a kernel as readable straight-line Python."""
+        """Write a kernel as readable straight-line Python.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Returns:
+            Text of a Python module without imports: an assignment per operation.
+
+        Raises:
+            UnknownNameError: If there is no such kernel.
+        """
         return self.source("python", name, variant)
 
 

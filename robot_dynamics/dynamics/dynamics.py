@@ -77,6 +77,15 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
     Raises:
         UnknownNameError: If there is no such formulation.
+
+    Examples:
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.robot import find_robot
+        >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+        >>> arm
+        Dynamics('planar_2r', 2 joints, augmented_body)
+        >>> arm.gravity([0.0, 0.0]).round(2)  # stretched out horizontally
+        array([166.77,  39.24])
     """
 
     # -- torques of motions -----------------------------------------------------------------
@@ -122,29 +131,91 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             ShapeError: If a shape does not fit; the message names the argument.
             ArgumentError: If an argument is not a finite number, or `frame` is needed.
             UnknownNameError: If there is no such frame.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> arm.inverse([0.3, 0.9], [0.7, -1.1], [1.5, -0.4]).round(2)
+            array([163.62,  22.45])
+            >>> lifting = [0.0, 0.0, 50.0, 0.0, 0.0, 0.0]  # N along z of the last link
+            >>> arm.inverse([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], wrench=lifting).round(2)
+            array([266.77,  89.24])
         """
         motion = (q, qd, qdd)
         return self._call("inverse", motion, wrench, frame, payload, gravity, out, threads, base)
 
     @native_method
     def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike, *, base: Base = None) -> Array:
-        """Compute the efforts at zero acceleration, gravity included; shapes as in `inverse`."""
+        """Compute the joint efforts at zero acceleration: b of tau = M qdd + b.
+
+        They contain Coriolis, centrifugal and gravity efforts.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            base: Motion of the root link, for a moving base alone.
+
+        Returns:
+            Joint efforts, shape as qd, N m or N; on a moving base, a named tuple with the wrench of
+            the base.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
+        """
         return self._call("bias", (q, qd), base=base)
 
     @native_method
     def gravity(self, q: npt.ArrayLike, *, base: Base = None) -> Array:
-        """Compute the efforts that hold the robot at rest; shapes as in `inverse`."""
+        """Compute the joint efforts that hold the robot at rest.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            base: Motion of the root link, for a moving base alone.
+
+        Returns:
+            Joint efforts, shape (n,) or (N, n), N m or N; on a moving base, a named tuple with the
+            wrench of the base.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("ur5")))
+            >>> arm.gravity([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]).round(1) + 0.0
+            array([  0. , -39.2, -15.7,   0. ,   0. ,   0. ])
+        """
         return self._call("gravity", (q,), base=base)
 
     @native_method
     def inverse_derivatives(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, base: Base = None
     ) -> InverseDerivatives:
-        """Differentiate the joint efforts of a motion; arguments as in `inverse`.
+        """Differentiate the joint efforts of a motion by positions, velocities and accelerations.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            qdd: Joint accelerations, shape (n,) or (N, n), rad/s^2 or m/s^2.
+            base: Motion of the root link, for a moving base alone.
 
         Returns:
             Named tuple of dtau_dq, dtau_dqd and M, shape (n, n) each, or (N, n, n): row i, column j
             is the derivative of tau[i] by q[j].
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
         """
         return self._call("inverse_derivatives", (q, qd, qdd), base=base)
 
@@ -191,12 +262,24 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     def inverse_second_derivatives(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, base: Base = None
     ) -> InverseSecondDerivatives:
-        """Differentiate the joint efforts of a motion twice; arguments as in `inverse`.
+        """Differentiate the joint efforts of a motion twice.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            qdd: Joint accelerations, shape (n,) or (N, n), rad/s^2 or m/s^2.
+            base: Motion of the root link, for a moving base alone.
 
         Returns:
             Named tuple of d2tau_dq2, d2tau_dqdqd, d2tau_dqd2 and dM_dq, shape (n, n, n) each, or
             (N, n, n, n): entry i, j, k of d2tau_dqdqd is the derivative of tau[i] by q[j] and
             qd[k], that of dM_dq the derivative of M[i, j] by q[k].
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
         """
         return self._call("inverse_second_derivatives", (q, qd, qdd), base=base)
 
@@ -206,8 +289,24 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     def mass_matrix(self, q: npt.ArrayLike) -> Array:
         """Compute M of tau = M qdd + b, symmetric.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+
         Returns:
             Shape (n, n), or (N, n, n) for many states; kg m^2, kg m or kg by the joints' types.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> arm.mass_matrix([0.0, 0.0]).round(2)
+            array([[22.1,  6.7],
+                   [ 6.7,  2.7]])
         """
         return self._call("mass_matrix", (q,))
 
@@ -226,13 +325,41 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Compute the joint accelerations that efforts produce; arguments as in `inverse`.
+        """Compute the joint accelerations that efforts produce.
 
         By the route that `robot_dynamics.formulations.FORWARD_ROUTES` tells: "zero_reference" has
         its own, eqs. (39) to (44) of its paper.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            tau: Joint efforts, shape (n,) or (N, n), N m or N.
+            wrench: Force (N) and moment (N m) that the robot exerts at `frame`, in its axes, shape
+                (6,) or (N, 6).
+            frame: Link or named frame of the wrench and payload; by default the only tip.
+            payload: Load that `frame` carries, in that frame.
+            gravity: Gravitational acceleration in axes of the root link, shape (3,) or (N, 3),
+                m/s^2; by default `robot.gravity`.
+            base: Motion of the root link, for a moving base alone.
+            out: Array to write the result to.
+            threads: Largest number of threads for many states.
+
+        Returns:
+            Joint accelerations, shape as qd, rad/s^2 or m/s^2.
+
         Raises:
-            SingularMassMatrixError: If a joint accelerates nothing.
+            SingularMassMatrixError: If a joint moves no inertia.
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `frame` is needed.
+            UnknownNameError: If there is no such frame.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> arm.forward([0.0, 0.0], [0.0, 0.0], [166.77, 39.24]).round(6) + 0.0
+            array([0., 0.])
         """
         motion = (q, qd, tau)
         return self._call("forward", motion, wrench, frame, payload, gravity, out, threads, base)
@@ -243,12 +370,22 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     ) -> ForwardDerivatives:
         """Differentiate the joint accelerations that efforts produce.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            tau: Joint efforts, shape (n,) or (N, n), N m or N.
+            base: Motion of the root link, for a moving base alone.
+
         Returns:
             Named tuple of dqdd_dq, dqdd_dqd and dqdd_dtau (the inverse of M), shapes as in
             `inverse_derivatives`.
 
         Raises:
             SingularMassMatrixError: If a joint accelerates nothing.
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
         """
         return self._call("forward_derivatives", (q, qd, tau), base=base)
 
@@ -258,6 +395,13 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     ) -> ForwardSecondDerivatives:
         """Differentiate the joint accelerations that efforts produce twice.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            tau: Joint efforts, shape (n,) or (N, n), N m or N.
+            base: Motion of the root link, for a moving base alone.
+
         Returns:
             Named tuple of d2qdd_dq2, d2qdd_dqdqd, d2qdd_dqd2 and d2qdd_dtaudq, shapes as in
             `inverse_second_derivatives`: entry i, j, k of d2qdd_dtaudq is the derivative of
@@ -266,6 +410,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Raises:
             RobotError: If the robot has more than twelve joints.
             SingularMassMatrixError: If a joint accelerates nothing.
+            ShapeError: If a shape does not fit; the message names the argument.
         """
         return self._call("forward_second_derivatives", (q, qd, tau), base=base)
 
@@ -276,8 +421,19 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         The potential energy is that of all links in the field of `robot.gravity`, zero at the
         height of the root link's origin.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            base: Motion of the root link, for a moving base alone.
+
         Returns:
             Named tuple of T and U, scalars, or shape (N,).
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
         """
         return self._call("energy", (q, qd), base=base)
 
@@ -293,12 +449,29 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         gravity: npt.ArrayLike | None = None,
         base: Base = None,
     ) -> Momentum:
-        """Compute the generalized momentum and its rate of change; arguments as in `inverse`.
+        """Compute the generalized momentum and its rate of change.
 
         With joint efforts tau, and efforts tau_ext by contacts, dp/dt = tau + tau_ext + rate.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            wrench: Force (N) and moment (N m) that the robot exerts at `frame`, in its axes, shape
+                (6,) or (N, 6).
+            frame: Link or named frame of the wrench and payload; by default the only tip.
+            payload: Load that `frame` carries, in that frame.
+            gravity: Gravitational acceleration in axes of the root link, shape (3,) or (N, 3),
+                m/s^2; by default `robot.gravity`.
+            base: Motion of the root link, for a moving base alone.
+
         Returns:
             Named tuple of p = M qd and rate = C^T qd - g, shape (n,) or (N, n) each.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `frame` is needed.
+            UnknownNameError: If there is no such frame.
         """
         return self._call("momentum", (q, qd), wrench, frame, payload, gravity, base=base)
 
@@ -306,9 +479,17 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     def centre_of_mass(self, q: npt.ArrayLike) -> CentreOfMass:
         """Compute the centre of mass of all links but the root, and its Jacobian.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+
         Returns:
             Named tuple of centre, shape (3,) or (N, 3), m, in the root link, and jacobian, shape
             (3, n) or (N, 3, n): its velocity for unit joint velocities, in axes of the root link.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number.
         """
         return self._call("centre_of_mass", (q,))
 
@@ -316,8 +497,16 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     def centroidal_matrix(self, q: npt.ArrayLike) -> CentroidalMatrix:
         """Compute the centroidal momentum matrix: `centroidal_momentum` is A @ qd.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+
         Returns:
             Named tuple of A, shape (6, n) or (N, 6, n), and the centre of mass.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number.
         """
         return self._call("centroidal_matrix", (q,))
 
@@ -325,24 +514,52 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     def centroidal_momentum(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
         """Compute the momentum of all links about their centre of mass.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+
         Returns:
             Momentum, N s, over angular momentum, N m s, in axes of the root link, shape (6,) or
             (N, 6).
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number.
         """
         return self._call("centroidal_momentum", (q, qd))
 
     # -- the manifold of q ------------------------------------------------------------------
 
     def neutral(self) -> Array:
-        """Positions at zero, where quaternions are (0, 0, 0, 1): `manifold.neutral`."""
+        """Return the positions with all joints at zero, shape (nq,).
+
+        Quaternions are (0, 0, 0, 1).
+        """
         return manifold.neutral(self.robot)
 
     def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Move from q with constant velocities in unit time: `manifold.integrate`."""
+        """Move from q with constant velocities for unit time, on the manifold of q.
+
+        Args:
+            q: Positions, shape (nq,) or (N, nq), rad or m.
+            v: Velocities times time, shape (n,) or (N, n), rad or m.
+
+        Returns:
+            Positions, shape as q; quaternions, and cosines with sines, keep length one.
+        """
         return manifold.integrate(self.robot, *self._vectors(q, v))
 
     def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
-        """Velocities from q0 to q1 in unit time: `manifold.difference`."""
+        """Compute the velocities that lead from q0 to q1 in unit time; `integrate` undoes it.
+
+        Args:
+            q0: Positions, shape (nq,) or (N, nq), rad or m.
+            q1: Positions, same shape.
+
+        Returns:
+            Velocities times time, shape (n,) or (N, n), rad or m.
+        """
         return manifold.difference(self.robot, *self._vectors(q0, q1))
 
     # -- parameters and kinematics ----------------------------------------------------------
@@ -353,8 +570,34 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     ) -> Array:
         """Compute Y of tau = Y @ values, with one column per base parameter.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            qdd: Joint accelerations, shape (n,) or (N, n), rad/s^2 or m/s^2.
+            base: Motion of the root link, for a moving base alone.
+
         Returns:
-            Shape (n, p), or (N, n, p); the columns are in the order of `base_parameters`.
+            Shape (n, p), or (N, n, p); the columns are in the order of `base_parameters`. On a
+            moving base six rows for its wrench come first.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `base` is missing on a moving
+                base.
+
+        Examples:
+            >>> import numpy as np
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> q, qd, qdd = [0.3, 0.9], [0.7, -1.1], [1.5, -0.4]
+            >>> Y = arm.regressor(q, qd, qdd)
+            >>> Y.shape
+            (2, 6)
+            >>> values = [parameter.value for parameter in arm.base_parameters]
+            >>> np.allclose(Y @ values, arm.inverse(q, qd, qdd))
+            True
         """
         return self._call("regressor", (q, qd, qdd), base=base)
 
@@ -381,17 +624,35 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:
         """Compute where a link or named frame is, by default the only tip.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            frame: Link or named frame; by default the only tip.
+
         Returns:
             Named tuple of rotation, shape (3, 3) or (N, 3, 3), and position, shape (3,) or (N, 3),
             m, in the root link.
 
         Raises:
             UnknownNameError: If there is no such frame.
+            ArgumentError: If no frame is given and the robot has several tips.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> arm.pose([0.5, -0.5], "endpoint").position.round(3) + 0.0
+            array([1.878, 0.   , 0.479])
         """
         return self._kernel_at("pose", frame)(*self._vectors(q))
 
     def jacobian(self, q: npt.ArrayLike, frame: str | None = None) -> Array:
         """Compute the geometric Jacobian of a link or named frame, by default the only tip.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            frame: Link or named frame; by default the only tip.
 
         Returns:
             Shape (6, n) or (N, 6, n): linear over angular velocity of the frame's origin, in axes
@@ -399,23 +660,56 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
         Raises:
             UnknownNameError: If there is no such frame.
+            ArgumentError: If no frame is given and the robot has several tips.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> J = arm.jacobian([0.5, -0.5], "endpoint")
+            >>> J[[0, 2]].round(3) + 0.0  # velocities along x and z
+            array([[-0.479,  0.   ],
+                   [ 1.878,  1.   ]])
         """
         return self._kernel_at("jacobian", frame)(*self._vectors(q))
 
     def jacobian_derivative(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None
     ) -> Array:
-        """Differentiate the Jacobian of a frame in time; shapes as in `jacobian`.
+        """Differentiate the Jacobian of a frame in time.
 
         The acceleration of the frame is J @ qdd + Jd @ qd.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            frame: Link or named frame; by default the only tip.
+
+        Returns:
+            Shape (6, n) or (N, 6, n), per s, rows and axes as in `jacobian`.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            ArgumentError: If no frame is given and the robot has several tips.
         """
         return self._kernel_at("jacobian_derivative", frame)(*self._vectors(q, qd))
 
     def drift(self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None) -> Array:
         """Compute the acceleration of a frame without joint accelerations, Jd @ qd.
 
+        Args:
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            frame: Link or named frame; by default the only tip.
+
         Returns:
             Linear over angular acceleration, shape (6,) or (N, 6), axes of the root link.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            ArgumentError: If no frame is given and the robot has several tips.
         """
         return self._kernel_at("drift", frame)(*self._vectors(q, qd))
 
@@ -435,11 +729,28 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
         Raises:
             UnknownNameError: If there is no such joint.
+
+        Examples:
+            >>> from robot_dynamics import Dynamics, read_urdf
+            >>> from robot_dynamics.robot import find_robot
+            >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+            >>> arm.vector(joint_2=0.5)
+            array([0. , 0.5])
         """
         return joint_vector(self.robot.joint_names, self.robot.name, {**(values or {}), **named})
 
     def named(self, vector: npt.ArrayLike) -> dict[str, Any]:
-        """The entries of joint vectors (n,) or (N, n) by joint name: floats, or arrays (N,)."""
+        """Return the entries of joint vectors by joint name.
+
+        Args:
+            vector: One value per joint, shape (n,) or (N, n).
+
+        Returns:
+            Dictionary by joint name, of floats, or of arrays (N,).
+
+        Raises:
+            ArgumentError: If there is not one entry per joint.
+        """
         return by_joint(self.robot.joint_names, vector)
 
     def _vectors(self, *arguments: Any) -> tuple[Any, ...]:

@@ -104,7 +104,14 @@ class SymbolicProgram:
         return np.array([parameter.value for parameter in self.parameters])
 
     def symbols(self, latex: bool = False) -> dict[str, list[str]]:
-        """Symbols of the parameters, for `text_equations` and `latex_equations`."""
+        """Return the symbols of the parameters, for `text_equations` and `latex_equations`.
+
+        Args:
+            latex: Whether names are in LaTeX.
+
+        Returns:
+            Names by input; empty if the equations depend on no parameter.
+        """
         names = [x.latex if latex else x.text for x in self.parameters]
         return {"parameters": names} if names else {}
 
@@ -138,10 +145,21 @@ def symbolic_program(
             symbols, so that dM/dt - 2 C is skew-symmetric.
         base: "moving" for a base with a known motion, which is an input; "fixed" as `robot` has it.
 
+    Returns:
+        The program and its symbolic parameters.
+
     Raises:
         UnknownNameError: If there is no such kernel, set, formulation or frame.
         ArgumentError: If the kernel is the regressor, if `sort` is given for another than
             "inverse", or if the formulation needs mass centres, which base parameters have not.
+
+    Examples:
+        >>> from robot_dynamics import read_urdf
+        >>> from robot_dynamics.dynamics.symbolic_parameters import symbolic_program
+        >>> from robot_dynamics.robot import find_robot
+        >>> found = symbolic_program(read_urdf(find_robot("planar_2r")), "gravity")
+        >>> [parameter.text for parameter in found.parameters]
+        ['m1', 'lc1', 'm2', 'lc2', 'l1', 'g']
     """
     home = "robot_dynamics.dynamics.symbolic_parameters"
     check_known("set of symbolic parameters", parameters, home, PARAMETER_SETS)

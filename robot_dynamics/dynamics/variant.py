@@ -56,7 +56,18 @@ class Variant:
         return inputs | ({"gravity": (3,)} if self.gravity else {})
 
     def apply(self, tree: Robot, values: Mapping[str, Array]) -> tuple[Robot, Wrenches]:
-        """The tree under its load and gravity, and the wrench by link."""
+        """Put the load and gravity of the call on a tree, and read the wrench by link.
+
+        Args:
+            tree: Tree without fixed joints.
+            values: Inputs of the kernel by name.
+
+        Returns:
+            The tree with the load and gravity, and the wrenches by index of the link.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+        """
         if self.gravity:
             tree = replace(tree, gravity=values["gravity"])
         if self.payload_at:
@@ -76,7 +87,13 @@ MOTION_ONLY = Variant()
 
 
 def payload_numbers(load: Inertia) -> Array:
-    """The ten numbers of `Variant.payload_at` of a load.
+    """Return the ten numbers of the input `payload` of a load.
+
+    Args:
+        load: Mass distribution of the load in the frame that carries it.
+
+    Returns:
+        Shape (10,): mass (kg), first moment (kg m) and inertia (kg m^2), ordered as in `Variant`.
 
     Raises:
         ArgumentError: If it is no `Inertia`.

@@ -30,11 +30,28 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import cross
 
+__all__ = [
+    "coriolis_coefficients",
+    "coriolis_matrix",
+    "gravity",
+    "inverse_dynamics",
+    "mass_matrix",
+    "mass_matrix_derivatives",
+]
+
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations, eq. (5-38).
 
-    Arguments and result as `registry.InverseDynamics` says.
+    Args:
+        robot: Tree without fixed joints; n joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,), rad/s or m/s.
+        qdd: Joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        wrenches: By index of a link, force (3,) N and moment (3,) N m that it exerts, in its axes.
+
+    Returns:
+        Joint efforts, shape (n,), N m or N.
     """
     axes = base_axes(robot, q)
     H, dH = inertia_tensor(robot, axes), inertia_tensor_derivatives(robot, axes)
@@ -65,17 +82,40 @@ def mass_matrix(robot: Robot, q: npt.ArrayLike) -> Array:
 
 @lowers
 def mass_matrix_derivatives(robot: Robot, q: npt.ArrayLike) -> Array:
-    """Compute dH_ij/dq_k in closed form, shape (n, n, n) with k last; arguments as above."""
+    """Compute dH_ij/dq_k in closed form.
+
+    Args:
+        robot: Any robot; n moving joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m; numbers or symbols.
+
+    Returns:
+        Shape (n, n, n), with k last.
+
+    Raises:
+        ShapeError: If q does not have one entry per moving joint.
+        ArgumentError: If an entry of q is not finite.
+    """
     tree, (q,) = on_tree(robot, q=q)
     return inertia_tensor_derivatives(tree, base_axes(tree, q))
 
 
 @lowers
 def coriolis_coefficients(robot: Robot, q: npt.ArrayLike) -> Array:
-    """Compute h_ijk of eq. (5-39), shape (n, n, n); arguments as for `mass_matrix`.
+    """Compute h_ijk of eq. (5-39).
 
     Only the sums h_ijk + h_ikj matter: the book's h_ijk is not symmetric in j and k. Half of
     that sum is the Christoffel symbol of the first kind.
+
+    Args:
+        robot: Any robot; n moving joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m; numbers or symbols.
+
+    Returns:
+        Shape (n, n, n).
+
+    Raises:
+        ShapeError: If q does not have one entry per moving joint.
+        ArgumentError: If an entry of q is not finite.
     """
     return coefficients(mass_matrix_derivatives(robot, q))
 
@@ -106,7 +146,19 @@ def coriolis_matrix(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
 
 @lowers
 def gravity(robot: Robot, q: npt.ArrayLike) -> Array:
-    """Compute G_i of eq. (5-40) with its sign put right, shape (n,); as for `mass_matrix`."""
+    """Compute G_i of eq. (5-40) with its sign put right.
+
+    Args:
+        robot: Any robot; n moving joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m; numbers or symbols.
+
+    Returns:
+        Efforts that hold the robot at rest, shape (n,), N m or N.
+
+    Raises:
+        ShapeError: If q does not have one entry per moving joint.
+        ArgumentError: If an entry of q is not finite.
+    """
     tree, (q,) = on_tree(robot, q=q)
     return gravity_efforts(tree, base_axes(tree, q))
 

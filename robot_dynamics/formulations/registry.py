@@ -76,6 +76,9 @@ def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:
         formulation: One of `FORMULATIONS`; or a function of that signature, such as a
             `simplified.SimplifiedModel`, which is returned as it is.
 
+    Returns:
+        The function tau = f(robot, q, qd, qdd, wrenches).
+
     Raises:
         UnknownNameError: If there is no formulation of that name.
     """
@@ -85,7 +88,13 @@ def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:
 
 
 def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
-    """The mass matrix of a formulation: its own where it has one, else by composite bodies.
+    """Return the mass matrix of a formulation: its own where it has one, else by composite bodies.
+
+    Args:
+        formulation: One of `FORMULATIONS`, or a function of the same signature.
+
+    Returns:
+        The function M = f(robot, q), of shape (n, n).
 
     Raises:
         UnknownNameError: If there is no formulation of that name.
@@ -95,7 +104,13 @@ def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
 
 
 def equations_of_motion_named(formulation: str | InverseDynamics) -> EquationsOfMotion:
-    """M and bias of a formulation, by the route that `FORWARD_ROUTES` tells.
+    """Return M and bias of a formulation, by the route that `FORWARD_ROUTES` tells.
+
+    Args:
+        formulation: One of `FORMULATIONS`, or a function of the same signature.
+
+    Returns:
+        The function (M, b) = f(robot, q, qd, wrenches), of shapes (n, n) and (n,).
 
     Raises:
         UnknownNameError: If there is no formulation of that name.

@@ -69,6 +69,15 @@ def inverse_dynamics(
         ShapeError: If an argument does not have the shape above.
         ArgumentError: If an entry is not a finite number.
         UnknownNameError: If there is no such formulation or frame.
+
+    Examples:
+        >>> from robot_dynamics import read_urdf
+        >>> from robot_dynamics.formulations import inverse_dynamics
+        >>> from robot_dynamics.robot import find_robot
+        >>> planar = read_urdf(find_robot("planar_2r"))
+        >>> q, qd, qdd = [0.3, 0.9], [0.7, -1.1], [1.5, -0.4]
+        >>> inverse_dynamics(planar, q, qd, qdd, formulation="kane").round(2)
+        array([163.62,  22.45])
     """
     equations = formulation_named(formulation)
     if base is not None:

@@ -122,6 +122,12 @@ class DriveGains:
     def on(self, recording: Recording) -> Recording:
         """Convert a recording of currents to one of efforts.
 
+        Args:
+            recording: Recording of currents, at the joints.
+
+        Returns:
+            The recording with efforts, N m or N.
+
         Raises:
             RecordingError: If a gain is not determined.
         """
@@ -160,6 +166,9 @@ def identify_drive_gains(
         known: Gains that are known, shape (n,), NaN where they are not; by default none is.
         actuators: Where drives do not move one joint each.
         cutoff: Of the low-pass, Hz; by default from the motions.
+
+    Returns:
+        Gains with standard deviations.
 
     Raises:
         UnknownNameError: If there is no such frame, or no such `load_known`.
@@ -229,6 +238,9 @@ def identify_gain_ratios(
         recording: Motions, currents in the place of efforts.
         actuators: Where drives do not move one joint each.
         cutoff: Of the low-pass, Hz; by default from the motions.
+
+    Returns:
+        Ratios with standard deviations.
     """
     drive, dynamics = drive_matrix(robot, actuators), Dynamics(robot)
     none = np.zeros(len(dynamics.base_parameters))

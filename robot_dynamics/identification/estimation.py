@@ -31,7 +31,7 @@ from robot_dynamics.identification.validation import (
 )
 from robot_dynamics.recordings.data_quality import checked_motion
 from robot_dynamics.recordings.recording import Recording
-from robot_dynamics.recordings.signals import Signals, recordings_of
+from robot_dynamics.recordings.signals import Signals, recordings_of, signals
 from robot_dynamics.robot.robot import Robot
 
 
@@ -81,8 +81,33 @@ class Identification:
     bands: EffortBands
 
     def predict(self, recording: Recording) -> Array:
-        """Return efforts of a recorded motion at its times, shape (N, n), N m or N."""
+        """Predict the efforts of a recorded motion.
+
+        Args:
+            recording: The motion, at the joints.
+
+        Returns:
+            Efforts at the times of the recording, shape (N, n), N m or N.
+        """
         return predicted_efforts(self.model, recording, self.cutoff)
+
+    def band_widths(self, recording: Recording) -> tuple[Array, Array, Array]:
+        """Compute the half-widths of the 95 % bands of `predict` along a recorded motion.
+
+        Args:
+            recording: The motion, at the joints.
+
+        Returns:
+            Times of filtered samples, shape (M,), s; half-widths of the efforts below the cutoff
+            and as recorded, shape (M, n) each, N m or N.
+
+        Raises:
+            RecordingError: If the recording cannot be used.
+        """
+        motion = signals(recording, self.cutoff)
+        deviation = self.bands.parameter_deviation(self.model, motion)
+        regime = own_regimes(self.robot, motion)
+        return motion.time, *self.bands.widths(deviation, regime, motion.qd)
 
 
 def identify(
@@ -108,6 +133,9 @@ def identify(
         actuators: Where friction and rotors sit when drives do not move one joint each.
         progress: Called with the stage and the share of the work done.
         memory: Whether friction that remembers the way is tried.
+
+    Returns:
+        Identified robot, friction and rotors, with their uncertainty and a verdict.
 
     Raises:
         RecordingError: If the recording cannot be used; the message says why.

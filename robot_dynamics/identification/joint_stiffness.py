@@ -48,7 +48,14 @@ class ElasticityFit(NamedTuple):
     offset: Array
 
     def table(self, robot: Robot) -> str:
-        """Return a line for every joint."""
+        """Print the fit as a line for every joint.
+
+        Args:
+            robot: The robot, for the names of its joints.
+
+        Returns:
+            Lines of text.
+        """
         lines = []
         rows = zip(robot.joint_names, *self.elasticity, self.deviation, self.explained, strict=True)
         for name, K, D, error, share in rows:
@@ -72,6 +79,9 @@ def identify_elasticity(
         motors: Motion of the motors at the same times, as seen at the joints.
         cutoff: Of the low-pass, Hz; by default from the motion. A higher one, up to the resonance,
             tells more of the damping.
+
+    Returns:
+        Stiffness and damping with standard errors.
 
     Raises:
         RecordingError: If the recordings are not of the same times, or cannot be used.

@@ -150,6 +150,9 @@ def identify_gravity(
         cutoff: Of the low-pass, Hz; by default from the motion.
         progress: Called with the stage and the share of the work done.
 
+    Returns:
+        Robot with identified masses and mass centres, and what could not be determined.
+
     Raises:
         RecordingError: If there are too few poses.
         MissingPackageError: If cvxpy is not installed.
@@ -272,6 +275,9 @@ def identify_friction(
         recording: Sweeps, of one joint or of several in turn.
         cutoff: Of the low-pass, Hz; by default from the motion.
         progress: Called with the stage and the share of the work done.
+
+    Returns:
+        Robot and friction, and what could not be determined.
 
     Raises:
         RecordingError: If no joint is swept.

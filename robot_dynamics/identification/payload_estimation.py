@@ -71,7 +71,18 @@ class Payload:
         return any(abs(values[name]) > SURE * self.deviation[name] for name in names)
 
     def on(self, robot: Robot) -> Robot:
-        """Return the robot with the load."""
+        """Put the load on a robot.
+
+        Args:
+            robot: The robot without it.
+
+        Returns:
+            The robot that carries it.
+
+        Raises:
+            UnknownNameError: If the robot has no such frame.
+            RobotError: If the load is physically impossible.
+        """
         return robot.with_payload(self.frame, self.mass, self.com, self.inertia)
 
 
@@ -91,6 +102,9 @@ def identify_payload(
         recording: Motion with the load.
         frame: Link or frame that carries it.
         cutoff: Of the low-pass, Hz; by default from the motion.
+
+    Returns:
+        The load with standard deviations.
 
     Raises:
         UnknownNameError: If there is no such frame.

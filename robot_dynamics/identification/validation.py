@@ -271,6 +271,9 @@ def validate(
         bands: 95 % bands of the model, of which the report gives the coverage.
         progress: Called with the stage and the share of the work done.
 
+    Returns:
+        Errors by joint and regime, and a verdict.
+
     Raises:
         RecordingError: If the recording cannot be used.
     """

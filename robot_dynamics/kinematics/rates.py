@@ -64,8 +64,23 @@ class Mobility:
 def mobility(J: npt.ArrayLike) -> Mobility:
     """Find range and null spaces of a Jacobian: (3-41), dim R(J) + dim N(J) = n.
 
+    Args:
+        J: Jacobian, shape (m, n), rows of the frame's velocity by joint.
+
+    Returns:
+        Rank, singular values, and bases of the range and null spaces.
+
     Raises:
         ArgumentError: If J is no matrix of finite numbers.
+
+    Examples:
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.kinematics import mobility
+        >>> from robot_dynamics.robot import find_robot
+        >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+        >>> J = arm.jacobian([0.0, 0.0], "endpoint")[[0, 2]]  # along x and z
+        >>> mobility(J).rank  # stretched out, it cannot move along x
+        1
     """
     J = matrix("J", J)
     U, values, V = np.linalg.svd(J)
@@ -129,6 +144,16 @@ def resolved_rates(
     Raises:
         ShapeError: If a shape does not fit.
         ArgumentError: As in `weighted_inverse`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.kinematics import resolved_rates
+        >>> from robot_dynamics.robot import find_robot
+        >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+        >>> J = arm.jacobian([0.0, np.pi / 2], "endpoint")[[0, 2]]  # along x and z
+        >>> resolved_rates(J, [0.0, 0.1]).round(3) + 0.0
+        array([ 0.1, -0.1])
     """
     J = matrix("J", J)
     v = vector("velocity", velocity, J.shape[0])

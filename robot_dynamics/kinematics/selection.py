@@ -29,9 +29,17 @@ def selected_rows(selection: Directions) -> list[int]:
         selection: Names, as "x y rz" or ("x", "y", "rz"), in the order of the result; or six
             numbers in the order of `DIRECTIONS`, 1 for a selected direction and 0 for a free one.
 
+    Returns:
+        Indices of the rows, in the order of the names, or ascending for numbers.
+
     Raises:
         UnknownNameError: If there is no such direction.
         ArgumentError: If none is selected, or one twice, or numbers are not six of 1 and 0.
+
+    Examples:
+        >>> from robot_dynamics.kinematics import selected_rows
+        >>> selected_rows("x z ry")
+        [0, 2, 4]
     """
     given = re.split(r"[\s,]+", selection.strip()) if isinstance(selection, str) else selection
     values = np.asarray(given)

@@ -22,6 +22,8 @@ from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.progress import Progress, quiet
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.controller.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
 from robot_dynamics.nodes.monitor_node import MonitorNode
@@ -32,12 +34,21 @@ from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
+from robot_dynamics.simulation import Log
+
+__all__ = ["Composed", "composed", "domain_of_user", "main", "own_domain"]
 
 SAFE_DOMAINS = range(1, 102)
 """Domains other than the default one whose ports are below the ephemeral ports of Linux."""
 
 MOST_PARTICIPANTS = 120
 """Participants that a domain has ports for."""
+
+SETTLE_S = 2.0
+"""Time to come to rest before a motion, s."""
+
+REFRESH_S = 0.25
+"""Time between two reports of the progress, s: drawing it costs the nodes processor time."""
 
 _claims: list[socket.socket] = []
 
@@ -46,6 +57,11 @@ Values = Mapping[str, Any]
 
 class Composed:
     """A simulated robot and its control in this process. Built by `composed`.
+
+    Args:
+        context: Context of rclpy of all nodes.
+        common: Parameters that every node gets that has them.
+        own: Further parameters by node name.
 
     Attributes:
         simulator: Simulates the robot.
@@ -101,6 +117,10 @@ class Composed:
     def set(self, node: RobotNode[Any], **values: Any) -> None:
         """Set parameters of a node atomically.
 
+        Args:
+            node: One of the nodes.
+            **values: New values by name of the parameter.
+
         Raises:
             ArgumentError: If the node refuses.
         """
@@ -112,6 +132,9 @@ class Composed:
     def sleep(self, seconds: float) -> None:
         """Let the nodes run for some time.
 
+        Args:
+            seconds: Time of the clock of the machine, s.
+
         Raises:
             BaseException: The failure that stopped the nodes, if any.
         """
@@ -121,10 +144,41 @@ class Composed:
             if self.process.failure is not None:
                 raise self.process.failure
 
+    def follow(self, progress: Progress = quiet) -> Log:
+        """Follow the motion of trajectory_node once, from rest.
+
+        Args:
+            progress: Called with the stage, "settling" or "moving", and its share that is done.
+
+        Returns:
+            Record of the motion, in the time of the nodes.
+
+        Raises:
+            RobotDynamicsError: If the nodes publish no states or references.
+        """
+        self._wait(SETTLE_S, progress, "settling")
+        self.reset_timings()
+        self.collector.start()
+        self.trajectory.send()
+        self._wait(self.trajectory.waypoints.duration, progress, "moving")
+        return self.collector.stop()
+
+    def _wait(self, seconds: float, progress: Progress, stage: str) -> None:
+        """Wait in the time of the nodes, which may be simulated."""
+        clock, passed = self.trajectory.get_clock(), 0.0
+        begin = clock.now().nanoseconds
+        while passed < seconds:
+            progress(stage, passed / seconds)
+            self.sleep(min(REFRESH_S, seconds - passed))
+            passed = min(seconds, (clock.now().nanoseconds - begin) / NS_PER_S)
+
     def wait_until_holding(self, timeout: float = 60.0) -> None:
         """Wait until feedforward and controller hold the robot.
 
         This takes a second, and longer for large robots or on a busy machine.
+
+        Args:
+            timeout: Longest time to wait, s.
 
         Raises:
             RobotDynamicsError: If this takes longer than `timeout` seconds.

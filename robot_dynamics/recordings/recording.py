@@ -122,6 +122,9 @@ class Recording:
             actuators: Transmissions, if positions and efforts are those of motors.
             effort_lag: Time by which efforts come after the motion, s.
 
+        Returns:
+            The recording, in the order of `robot.joint_names`.
+
         Raises:
             RecordingError: One line that names the fault in the file and the remedy.
         """
@@ -153,14 +156,35 @@ class Recording:
     # -- parts and conversions ----------------------------------------------------------------
 
     def between(self, start: float, end: float) -> Recording:
-        """Return the part from `start` to `end`, s after its first sample."""
+        """Return a part of the recording.
+
+        Args:
+            start: Beginning, s after the first sample.
+            end: End, s after the first sample; not included.
+
+        Returns:
+            The samples between.
+
+        Raises:
+            RecordingError: If too few samples are left.
+        """
         t = self.time - self.time[0]
         kept = (t >= start) & (t < end)
         qd = None if self.qd is None else self.qd[kept]
         return replace(self, time=self.time[kept], q=self.q[kept], qd=qd, tau=self.tau[kept])
 
     def with_earlier_efforts(self, lag: float) -> Recording:
-        """Return the recording with efforts by `lag` s earlier, where both have been recorded."""
+        """Shift the efforts to earlier times.
+
+        Args:
+            lag: Time by which efforts were recorded too late, s.
+
+        Returns:
+            The samples for which both have been recorded.
+
+        Raises:
+            RecordingError: If too few samples are left.
+        """
         at = self.time + lag
         kept = (at >= self.time[0]) & (at <= self.time[-1])
         tau = np.column_stack([np.interp(at[kept], self.time, column) for column in self.tau.T])
@@ -168,7 +192,14 @@ class Recording:
         return replace(self, time=self.time[kept], q=self.q[kept], qd=qd, tau=tau)
 
     def at_joints(self, actuators: Actuators) -> Recording:
-        """Convert motor positions, velocities and efforts to those of the driven joints."""
+        """Convert motor positions, velocities and efforts to those of the driven joints.
+
+        Args:
+            actuators: Coupling of motors and joints.
+
+        Returns:
+            The recording of the joints.
+        """
         to_joints = np.linalg.inv(actuators.matrix).T
         qd = None if self.qd is None else self.qd @ to_joints
         tau = actuators.to_joints(self.tau)

@@ -55,6 +55,9 @@ def reduce(
         progress: Called repeatedly during a search.
         accelerations: Whether the equations will be solved for accelerations, which are more
             sensitive to snapped constants than torques.
+
+    Returns:
+        The reduced robot, with the largest change of a torque relative to the robot's.
     """
     plan, default, change = plan_of(merge_fixed(robot), accelerations)
     if search:

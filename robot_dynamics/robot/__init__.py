@@ -1,5 +1,6 @@
 """Robots as immutable values: links, joints, frames; URDF reader and transformations."""
 
+from robot_dynamics.robot.base_motion import BaseMotion
 from robot_dynamics.robot.catalogue import find_robot, known_robots, share_folder, urdf_text
 from robot_dynamics.robot.kinematic_tree import (
     Coupling,
@@ -19,6 +20,7 @@ from robot_dynamics.spatial import Inertia, Pose
 
 __all__ = [
     "STANDARD_GRAVITY",
+    "BaseMotion",
     "Coupling",
     "Frame",
     "Inertia",

@@ -34,7 +34,13 @@ class BaseMotion:
     gravity: npt.ArrayLike | None = None
 
     def numbers(self, robot: Robot) -> Array:
-        """Gravity, twist and acceleration in axes of the base, shape (15,) or (N, 15).
+        """Return gravity, twist and acceleration in axes of the base, shape (15,) or (N, 15).
+
+        Args:
+            robot: Robot whose gravity is that of the world.
+
+        Returns:
+            Gravity (3,), twist (6,) and acceleration (6,), one after the other.
 
         Raises:
             ArgumentError: If they are not numbers of these shapes, or the quaternion is not of

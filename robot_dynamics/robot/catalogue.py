@@ -57,6 +57,11 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
         ArgumentError: If it is not text.
         UnknownNameError: If there is neither such a file nor such a robot.
         RobotError: If robot_descriptions cannot fetch the robot.
+
+    Examples:
+        >>> from robot_dynamics.robot import find_robot
+        >>> find_robot("planar_2r").name
+        'planar_2r.urdf'
     """
     if not isinstance(name, (str, os.PathLike)):
         raise ArgumentError(f"a robot is found by its path or its name, got {shown(name)}")
@@ -93,6 +98,9 @@ def urdf_text(name: str | os.PathLike[str]) -> str:
     Args:
         name: As in `find_robot`. The program xacro expands a xacro file (*.xacro) with the
             arguments behind it; a table is written as a URDF.
+
+    Returns:
+        The text.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
@@ -170,7 +178,7 @@ def _undefined_arguments(path: Path, arguments: Iterable[str], first: str) -> st
 
 
 def known_robots() -> dict[str, Path]:
-    """List the robots that `find_robot` knows by name, with their paths."""
+    """Return the robots that `find_robot` knows by name, with their paths."""
     return {**example_robots(), **shipped_robots()}
 
 

@@ -94,6 +94,13 @@ class Table(Value):
     Raises:
         ArgumentError: If there is no such convention, or no row.
         RobotError: If a joint is neither revolute, continuous nor prismatic.
+
+    Examples:
+        >>> import numpy as np
+        >>> from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
+        >>> rows = DHRow("revolute", 0.5, 0, 0, 0), DHRow("revolute", 0.4, 0, 0, 0)
+        >>> Table(rows).tool_pose([0.0, np.pi / 2]).translation.round(3) + 0.0
+        array([0.5, 0.4, 0. ])
     """
 
     rows: tuple[DHRow, ...]
@@ -129,7 +136,15 @@ class Table(Value):
         return str(joint_table(f"{self.name}: {self.convention} convention", self.rows))
 
     def transform(self, i: int, q: Any = 0.0) -> Pose:
-        """Return A_i, the pose of frame i in frame i - 1 at joint position q; i counts from 1."""
+        """Return A_i, the pose of frame i in frame i - 1.
+
+        Args:
+            i: Number of the joint, from 1.
+            q: Its position, rad or m; a number or a symbol.
+
+        Returns:
+            The pose, of numbers or symbols.
+        """
         return _lowered(self._transform(i, q))
 
     def _transform(self, i: int, q: Any) -> Pose:
@@ -139,7 +154,14 @@ class Table(Value):
         return joint @ normal if self.convention == "classic" else normal @ joint
 
     def tool_pose(self, q: Sequence[Any] | Array) -> Pose:
-        """Return the pose of the tool in the root link at joint positions q, shape (n,)."""
+        """Return the pose of the tool in the root link.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m; numbers or symbols.
+
+        Returns:
+            The pose, of numbers or symbols.
+        """
         X = self.base
         for i in range(1, len(self.rows) + 1):
             X = X @ self._transform(i, q[i - 1])
@@ -151,6 +173,12 @@ class Table(Value):
         A link frame of the robot lies on the joint that carries the link, with z along it. In the
         modified convention it is frame i of the table; in the classic one frame i is at the far
         end of the link. In both, frame i of the table is the named frame "dh_i".
+
+        Returns:
+            The robot, of numbers or symbols; its only tip is "tool".
+
+        Raises:
+            RobotError: If gravity is anything but three numbers or symbols.
         """
         links, joints, frames = [Link("base")], [], {}
         X = self.base  # of frame i - 1 of the table, in the link that it is fixed to
@@ -239,8 +267,17 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
 def chain_to(robot: Robot, tip: str | None) -> tuple[Robot, str, list[int]]:
     """Return a robot without fixed joints, a tip, and the indices of the joints on the way to it.
 
+    Args:
+        robot: Any robot.
+        tip: Link or named frame; None for the only tip of the robot.
+
+    Returns:
+        Robot, name of the tip and indices into the joints of that robot.
+
     Raises:
-        UnknownNameError, ArgumentError, RobotError: As `denavit_hartenberg`.
+        ArgumentError: If no tip is given and there are several.
+        UnknownNameError: If there is no such frame.
+        RobotError: If no joint moves the tip, or a joint on the path follows another joint.
     """
     tree = merge_fixed(robot)
     if tip is None:

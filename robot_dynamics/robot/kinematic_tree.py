@@ -55,6 +55,13 @@ class JointLimits:
     """Limits of one joint: rad or m, per s, N m or N, and per s^2; infinite where unknown.
 
     That of acceleration is the lesser one of acceleration and deceleration.
+
+    Args:
+        lower: Lowest position, rad or m.
+        upper: Highest position, rad or m.
+        velocity: Largest velocity, rad/s or m/s.
+        effort: Largest effort, N m or N.
+        acceleration: Largest acceleration, rad/s^2 or m/s^2.
     """
 
     lower: float = -np.inf
@@ -66,7 +73,13 @@ class JointLimits:
 
 @dataclass(frozen=True)
 class Mimic:
-    """Coupling of a joint to another: position = multiplier * position of `joint` + offset."""
+    """Coupling of a joint to another: position = multiplier * position of `joint` + offset.
+
+    Args:
+        joint: Name of the joint that is followed.
+        multiplier: Position for a unit position of `joint`.
+        offset: Position where `joint` is at zero, rad or m.
+    """
 
     joint: str
     multiplier: float = 1.0
@@ -142,7 +155,15 @@ class JointElasticity(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RobotLimits(Value):
-    """Limits of all independent joints, in the order of `Robot.joint_names`, shape (n,) each."""
+    """Limits of all independent joints, in the order of `Robot.joint_names`, shape (n,) each.
+
+    Args:
+        lower: Lowest positions, rad or m.
+        upper: Highest positions, rad or m.
+        velocity: Largest velocities, rad/s or m/s.
+        effort: Largest efforts, N m or N.
+        acceleration: Largest accelerations, rad/s^2 or m/s^2.
+    """
 
     lower: Array
     upper: Array
@@ -237,26 +258,61 @@ class Coupling(Value):
         return E
 
     def positions(self, q: Array) -> Array:
-        """Return the positions of all moving joints, shape (m,), from q, shape (n,)."""
+        """Compute the positions of all moving joints.
+
+        Args:
+            q: Positions of the independent joints, shape (n,), rad or m.
+
+        Returns:
+            Shape (m,), rad or m.
+        """
         return self.rates(q) + self.offset
 
     def rates(self, qd: Array) -> Array:
-        """Return velocities or accelerations of all moving joints from the independent ones."""
+        """Compute velocities or accelerations of all moving joints from the independent ones.
+
+        Args:
+            qd: Velocities or accelerations of the independent joints, shape (n,).
+
+        Returns:
+            Shape (m,).
+        """
         return self.multiplier * np.asarray(qd)[self.leader]
 
     def efforts(self, tau: Array) -> Array:
-        """Return E^T tau: efforts of the independent joints, including those of followers."""
+        """Compute E^T tau: the efforts of the independent joints, which carry those of followers.
+
+        Args:
+            tau: Efforts of all moving joints, shape (m,), N m or N.
+
+        Returns:
+            Shape (n,), N m or N.
+        """
         return self.columns(tau)
 
     def columns(self, A: Array) -> Array:
-        """Return E^T A: the sum of the rows of A of each independent joint, shape (n, ...)."""
+        """Compute E^T A: the sum of the rows of A of each independent joint.
+
+        Args:
+            A: One row for each moving joint, shape (m, ...).
+
+        Returns:
+            Shape (n, ...).
+        """
         total: Any = np.zeros((self.dof, *A.shape[1:]), dtype=A.dtype)
         for row, (i, factor) in enumerate(zip(self.leader, self.multiplier, strict=True)):
             total[i] = total[i] + factor * A[row]
         return np.asarray(total)
 
     def square(self, A: Array) -> Array:
-        """Return E^T A E, shape (n, n)."""
+        """Compute E^T A E, such as of a mass matrix of all moving joints.
+
+        Args:
+            A: Matrix of all moving joints, shape (m, m).
+
+        Returns:
+            Shape (n, n).
+        """
         return self.columns(self.columns(A).T).T
 
 
@@ -265,7 +321,12 @@ class Coupling(Value):
 
 @dataclass(frozen=True, eq=False)
 class Link(Value):
-    """One rigid body; its frame is the frame of the joint that carries it."""
+    """One rigid body; its frame is the frame of the joint that carries it.
+
+    Args:
+        name: Name of the link.
+        inertia: Mass distribution in the frame of the link.
+    """
 
     name: str
     inertia: Inertia = field(default_factory=Inertia.zero)
@@ -273,7 +334,12 @@ class Link(Value):
 
 @dataclass(frozen=True, eq=False)
 class Frame(Value):
-    """A named frame fixed to a link: pose X_LF of the frame in that link."""
+    """A named frame fixed to a link: pose X_LF of the frame in that link.
+
+    Args:
+        link: Name of the link that the frame is fixed to.
+        pose: Pose X_LF of the frame in that link.
+    """
 
     link: str
     pose: Pose
@@ -386,6 +452,12 @@ class KinematicTree(Value):
     def link_index(self, name: str) -> int:
         """Return the index of a link in `links`.
 
+        Args:
+            name: Name of the link.
+
+        Returns:
+            Index, 0 for the root.
+
         Raises:
             UnknownNameError: If there is no such link.
         """
@@ -394,6 +466,12 @@ class KinematicTree(Value):
 
     def path_to(self, link: str) -> list[int]:
         """Return the indices of the joints between the root and a link, root first.
+
+        Args:
+            link: Name of the link.
+
+        Returns:
+            Indices into `joints`.
 
         Raises:
             UnknownNameError: If there is no such link.
@@ -408,6 +486,12 @@ class KinematicTree(Value):
     def joint(self, name: str) -> Joint:
         """Return the joint of that name.
 
+        Args:
+            name: Name of the joint.
+
+        Returns:
+            The joint.
+
         Raises:
             UnknownNameError: If there is no such joint.
         """
@@ -416,6 +500,12 @@ class KinematicTree(Value):
 
     def frame(self, name: str) -> Frame:
         """Return the link and pose of a named frame; the name of a link is its own frame.
+
+        Args:
+            name: Name of a frame or link.
+
+        Returns:
+            The link, and the pose of the frame in it.
 
         Raises:
             UnknownNameError: If there is neither a link nor a frame of that name.

@@ -44,6 +44,12 @@ def merge_fixed(robot: AnyRobot) -> AnyRobot:
 
     The torques of the moving joints do not change. Floating and planar joints become their
     `elementary_joints`. A robot with neither these nor fixed joints is returned unchanged.
+
+    Args:
+        robot: Any robot.
+
+    Returns:
+        The robot without fixed joints.
     """
     if all(joint.moves and not joint.type.free for joint in robot.joints):
         return robot
@@ -182,6 +188,9 @@ def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
         robot: Any robot.
         positions: Position of every joint to fix, rad or m, by name. Joints that mimic one of them
             are fixed with it, at the position of the coupling.
+
+    Returns:
+        The robot without these joints.
 
     Raises:
         UnknownNameError: If there is no such joint.
@@ -333,6 +342,9 @@ def with_payload(
         inertia: Its rotational inertia about its mass centre, in the axes of `frame`, shape
             (3, 3), kg m^2; by default zero, a point mass.
 
+    Returns:
+        The robot that carries the body.
+
     Raises:
         UnknownNameError: If there is no such frame.
         RobotError: If mass and inertia are physically impossible.
@@ -416,6 +428,9 @@ def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
         base: Link that becomes the root.
         tip: Link where the chain ends.
 
+    Returns:
+        The robot of this chain.
+
     Raises:
         UnknownNameError: If there is no such link.
         RobotError: If `base` does not carry `tip`, or a joint follows one that is left out.
@@ -467,6 +482,9 @@ def mount(robot: AnyRobot, orientation: npt.ArrayLike | Pose) -> AnyRobot:
         orientation: Orientation of the root link in its present axes: roll, pitch, yaw as in a
             URDF, shape (3,), rad; or a rotation matrix, shape (3, 3); or a pose, whose translation
             has no effect.
+
+    Returns:
+        The robot in that orientation.
 
     Raises:
         RobotError: If it is none of these.

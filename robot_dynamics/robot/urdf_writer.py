@@ -41,9 +41,19 @@ def urdf_of(robot: KinematicTree, *, visuals: bool = True, comment: str = "") ->
         visuals: Whether links get simple shapes.
         comment: Text at the beginning of the file, such as where the numbers come from.
 
+    Returns:
+        The text, with one element a line.
+
     Raises:
         RobotError: If it has symbols for numbers, or what a URDF cannot hold: a negative mass, a
             mass centre without mass, or limits of zero.
+
+    Examples:
+        >>> from robot_dynamics import read_urdf
+        >>> from robot_dynamics.robot import find_robot, urdf_of
+        >>> robot = read_urdf(find_robot("planar_2r")).with_payload("endpoint", mass=2.0)
+        >>> print(read_urdf(urdf_of(robot)).links[-1].inertia.mass)
+        2.0
     """
     try:
         return "\n".join([*_lines(robot, visuals, comment), ""])

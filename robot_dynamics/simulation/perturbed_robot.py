@@ -66,6 +66,9 @@ def with_mass_scaled(robot: Robot, factor: float | Mapping[str, float]) -> Robot
         robot: Any robot.
         factor: Factor on mass and inertia of every link, or of the links named.
 
+    Returns:
+        The robot with these masses and inertias.
+
     Raises:
         UnknownNameError: If a named link does not exist.
         ArgumentError: If a factor is not positive.
@@ -92,6 +95,9 @@ def perturbed(robot: Robot, mass_error: float, seed: int) -> Robot:
         robot: Any robot.
         mass_error: Largest relative error, in [0, 1); 0.1 is 10 %.
         seed: The same seed gives the same robot.
+
+    Returns:
+        The robot with these masses; inertias are scaled with them.
 
     Raises:
         ArgumentError: If `mass_error` is out of range.

@@ -146,10 +146,20 @@ class Plant:
     def reset(
         self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None, *, time: float = 0.0
     ) -> None:
-        """Place the robot at positions q and velocities qd (by default zero), shape (n,) each.
+        """Place the robot at given positions and velocities.
 
         The base then is where its motion is at `time`, s. The motors are where the springs bear
         gravity, and move with the links; see `place_motors`.
+
+        The motors are where the springs bear gravity, and move with the links; see `place_motors`.
+
+        Args:
+            q: Positions, shape (n,), rad or m.
+            qd: Velocities, shape (n,), rad/s or m/s; by default zero.
+            time: Time of the motion of the base, s.
+
+        Raises:
+            ShapeError: If q or qd does not have one entry per joint.
         """
         n = self.robot.dof
         q = vector("q", q, n)
@@ -169,13 +179,25 @@ class Plant:
         self._put(x, v)
 
     def place_motors(self, motor_q: npt.ArrayLike, motor_qd: npt.ArrayLike) -> None:
-        """Place the motors of elastic joints, shape (n,) each, rad or m and rad/s or m/s."""
+        """Place the motors of elastic joints.
+
+        Args:
+            motor_q: Positions as seen at the joints, shape (n,), rad or m.
+            motor_qd: Velocities, shape (n,), rad/s or m/s.
+
+        Raises:
+            ShapeError: If an argument does not have one entry per joint.
+        """
         n, elastic = self.robot.dof, list(self.masses.joints)
         x, v = vector("motor_q", motor_q, n)[elastic], vector("motor_qd", motor_qd, n)[elastic]
         self._put(np.concatenate([self.q, x]), np.concatenate([self.qd, v]))
 
     def take_over(self, plant: Plant) -> None:
-        """Go on with the motion of another plant of the same joints."""
+        """Go on with the motion of another plant of the same joints.
+
+        Args:
+            plant: Plant whose state is taken over.
+        """
         self.reset(plant.q, plant.qd, time=plant.time)
         if self.masses.joints and plant.masses.joints:
             self.place_motors(plant.motor_q, plant.motor_qd)
@@ -204,10 +226,13 @@ class Plant:
         return found
 
     def measured(self, encoders: str = LINK) -> tuple[Array, Array]:
-        """Return the positions and velocities that encoders measure, shape (n,) each.
+        """Return the positions and velocities that encoders measure.
 
         Args:
             encoders: One of `two_masses.ENCODERS`.
+
+        Returns:
+            Positions, rad or m, and velocities, rad/s or m/s, shape (n,) each.
         """
         q = self.motor_q if encoders == MOTOR else self.q
         return q, self.qd if encoders == LINK else self.motor_qd

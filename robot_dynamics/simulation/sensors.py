@@ -15,7 +15,14 @@ from robot_dynamics.foundation.arrays import Array
 
 
 class Reading(NamedTuple):
-    """Joint positions, velocities and efforts, shape (n,) each, at a time in the caller's unit."""
+    """Joint positions, velocities and efforts at a time.
+
+    Args:
+        q: Shape (n,), rad or m.
+        qd: Shape (n,), rad/s or m/s.
+        tau: Shape (n,), N m or N.
+        time: In a unit of the caller.
+    """
 
     q: Array
     qd: Array
@@ -108,15 +115,29 @@ class Sensor:
         return late
 
     def report(self, q: Array, qd: Array) -> Measured | None:
-        """Report the true state q, qd, shape (n,) each; None when a report is lost.
+        """Report the true state.
 
         Until the delay has passed once, reports hold the oldest state available.
+
+        Args:
+            q: True positions, shape (n,), rad or m.
+            qd: True velocities, shape (n,), rad/s or m/s.
+
+        Returns:
+            The measured state; None when a report is lost.
         """
         reading = self.read(Reading(q, qd, np.zeros(len(q))))
         return None if reading is None else Measured(reading.q, reading.qd)
 
     def read(self, true: Reading) -> Reading | None:
-        """Report the true state with its effort and time; see `report`."""
+        """Report the true state with its effort and time; see `report`.
+
+        Args:
+            true: The true state.
+
+        Returns:
+            The measured state; None when a report is lost.
+        """
         how, n = self.imperfections, len(true.q)
         if self._noisy and how.stream is None:
             normal = self._random.standard_normal

@@ -38,9 +38,15 @@ def moved_wrench(X_AB: Pose, wrench: npt.ArrayLike) -> Array:
 
 
 def wrench_transform(X_AB: Pose) -> Array:
-    """The matrix of `moved_wrench`, shape (6, 6).
+    """Return the matrix of `moved_wrench`.
 
     Its transpose brings the velocity of A, linear over angular, to B: the theorem of section 4.1.3.
+
+    Args:
+        X_AB: Pose of B in A.
+
+    Returns:
+        Shape (6, 6); it takes a wrench at B, in axes of B, to A, in axes of A.
     """
     R: Any = X_AB.rotation
     return np.block([[R, np.zeros((3, 3))], [skew(X_AB.translation) @ R, R]])
@@ -68,6 +74,16 @@ def joint_efforts(J: npt.ArrayLike, wrench: npt.ArrayLike) -> Array:
     Raises:
         ShapeError: If the wrench has not one entry per row of J.
         ArgumentError: If J is no matrix of finite numbers or symbols.
+
+    Examples:
+        >>> import numpy as np
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.robot import find_robot
+        >>> from robot_dynamics.statics import joint_efforts
+        >>> arm = Dynamics(read_urdf(find_robot("planar_2r")))
+        >>> J = arm.jacobian([0.0, np.pi / 2], "endpoint")
+        >>> joint_efforts(J, [0.0, 0.0, -50.0, 0.0, 0.0, 0.0]).round(2) + 0.0  # press down
+        array([-50.,   0.])
     """
     J = matrix("J", J, traced=True)
     return J.T @ vector("wrench", wrench, len(J))
@@ -104,8 +120,12 @@ def balancing_wrench(J: npt.ArrayLike, tau: npt.ArrayLike) -> Balance:
         J: Jacobian, shape (m, n).
         tau: Joint efforts, shape (n,), N m or N.
 
+    Returns:
+        The wrench, and whether it exists and is unique.
+
     Raises:
         ShapeError: If tau has not one entry per column of J.
+        ArgumentError: If J is no matrix of finite numbers.
     """
     spaces: Mobility = mobility(J)
     J = matrix("J", J)
@@ -168,7 +188,18 @@ class EndpointStiffness:
 
 
 def endpoint_stiffness(J: npt.ArrayLike, stiffness: npt.ArrayLike) -> EndpointStiffness:
-    """Compute the stiffness of the end effector; arguments as in `endpoint_compliance`."""
+    """Compute the stiffness of the frame of a Jacobian.
+
+    Args:
+        J: Jacobian, shape (m, n), rows of the frame's velocity by joint.
+        stiffness: Of the joints, K, shape (n,), N m/rad or N/m, or (n, n).
+
+    Returns:
+        Stiffness on the directions that give way, and the rigid directions.
+
+    Raises:
+        ArgumentError: If the stiffness has no inverse, or J is no matrix of finite numbers.
+    """
     spaces = mobility(J)
     C = endpoint_compliance(J, stiffness)
     U = spaces.moved
@@ -215,7 +246,17 @@ class Ellipsoid:
 
 
 def velocity_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
-    """Velocities of the end effector at |qd| <= 1; a radius is zero where a direction is lost."""
+    """Find the velocities of a frame at |qd| <= 1; a radius is zero where a direction is lost.
+
+    Args:
+        J: Jacobian, shape (m, n), rows of the frame's velocity by joint.
+
+    Returns:
+        Semi-axes, longest first, in m/s and rad/s of the rows of J.
+
+    Raises:
+        ArgumentError: If J is no matrix of finite numbers.
+    """
     spaces = mobility(J)
     m = len(spaces.moved)
     radii = np.zeros(m)
@@ -224,9 +265,18 @@ def velocity_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
 
 
 def force_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
-    """Forces of the end effector at |tau| <= 1.
+    """Find the forces of a frame at |tau| <= 1.
 
     Long where that of velocities is short, and infinite where the structure bears them.
+
+    Args:
+        J: Jacobian, shape (m, n), rows of the frame's velocity by joint.
+
+    Returns:
+        Semi-axes, shortest first, in N and N m of the rows of J.
+
+    Raises:
+        ArgumentError: If J is no matrix of finite numbers.
     """
     velocities = velocity_ellipsoid(J)
     with np.errstate(divide="ignore"):
@@ -234,7 +284,7 @@ def force_ellipsoid(J: npt.ArrayLike) -> Ellipsoid:
 
 
 def inertia_ellipsoid(J: npt.ArrayLike, M: npt.ArrayLike) -> Ellipsoid:
-    """The generalized inertia ellipsoid u^T (J M^-1 J^T)^-1 u = 1 of section 5.4.
+    """Find the generalized inertia ellipsoid u^T (J M^-1 J^T)^-1 u = 1 of section 5.4.
 
     A long radius is a direction in which the end effector is light; zero, one in which it cannot
     move.
@@ -242,6 +292,12 @@ def inertia_ellipsoid(J: npt.ArrayLike, M: npt.ArrayLike) -> Ellipsoid:
     Args:
         J: Jacobian, shape (m, n).
         M: Mass matrix, shape (n, n).
+
+    Returns:
+        Semi-axes, longest first.
+
+    Raises:
+        ArgumentError: If J or M is no matrix of finite numbers.
     """
     J = matrix("J", J)
     n = J.shape[1]

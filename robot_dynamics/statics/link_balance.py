@@ -60,6 +60,9 @@ def coupling_forces(
             the robot exerts on its surroundings there, shape (6,), in the axes of `frame`.
         frame: Link or named frame of the wrench; by default the only tip of the robot.
 
+    Returns:
+        Forces and moments of every joint, and the efforts that they leave to actuators.
+
     Raises:
         ShapeError: If an argument does not have the shape above.
         ArgumentError: If an entry is not a finite number.

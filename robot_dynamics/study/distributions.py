@@ -66,7 +66,14 @@ class Distribution:
             raise ArgumentError(f"standard deviation is {self.numbers[1]:g}; give zero or more")
 
     def at(self, u: Array) -> Array:
-        """Return the quantile function at u in [0, 1), any shape."""
+        """Evaluate the quantile function.
+
+        Args:
+            u: Probabilities in [0, 1), any shape.
+
+        Returns:
+            Values, shape of u.
+        """
         a, b = self.numbers[0], self.numbers[-1]
         if self.kind == "uniform":
             return a + (b - a) * u
@@ -86,8 +93,16 @@ def distribution_of(name: str, text: str | float, *, symmetric: bool = False) ->
             as ms, mm, deg, g and % may follow each number, or the last for all.
         symmetric: Whether one number x means the range from -x to x.
 
+    Returns:
+        The distribution, in SI units.
+
     Raises:
         ArgumentError: If the text has another form, or a unit of another quantity.
+
+    Examples:
+        >>> from robot_dynamics.study import distribution_of
+        >>> distribution_of("payload", "0..500 g")
+        Distribution(kind='uniform', numbers=(0.0, 0.5))
     """
     text = f"{text:.17g}" if isinstance(text, (int, float)) else text
     if ".." in text:

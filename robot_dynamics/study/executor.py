@@ -32,7 +32,17 @@ DEATHS = 10
 
 
 def in_process(threads: int | None = None) -> Executor:
-    """Execute chunks one after the other, each on several threads (default: all processors)."""
+    """Execute chunks one after the other, each on several threads.
+
+    Args:
+        threads: Number of threads; by default one per processor.
+
+    Returns:
+        The executor.
+
+    Raises:
+        ArgumentError: If `threads` is below one.
+    """
     if threads is not None and threads < 1:
         raise ArgumentError(f"threads is {threads}; give at least one")
 
@@ -48,6 +58,17 @@ def in_processes(workers: int) -> Executor:
 
     Each worker is joined to this process by a pipe without a name or port, so that no other
     user can send it work. A chunk whose worker dies is executed again.
+
+    Args:
+        workers: Number of processes.
+
+    Returns:
+        The executor.
+
+    Raises:
+        ArgumentError: If `workers` is below one.
+        RobotDynamicsError: While it runs, if workers that execute the same runs end again and
+            again.
     """
     if workers < 1:
         raise ArgumentError(f"workers is {workers}; give at least one")
@@ -134,6 +155,9 @@ def on_dask(*, scheduler: str | None = None, client: Any = None) -> Executor:
         scheduler: Address of a running scheduler, such as tcp://host:8786.
         client: A `dask.distributed.Client` that the caller closes.
 
+    Returns:
+        The executor.
+
     Raises:
         MissingPackageError: If Dask is not installed.
         ArgumentError: If no scheduler answers at the address.
@@ -197,6 +221,17 @@ def study(
 
     Raises:
         ArgumentError: If a distribution reaches an invalid value, or the executor refuses.
+        RobotDynamicsError: If no run was done.
+
+    Examples:
+        >>> from robot_dynamics import read_urdf
+        >>> from robot_dynamics.robot import find_robot
+        >>> from robot_dynamics.study import StudyPlan, distribution_of, parts, study
+        >>> masses = distribution_of("mass_error", "10%", symmetric=True)
+        >>> robot = read_urdf(find_robot("planar_2r"))
+        >>> table = study(StudyPlan(robot, runs=64, vary={"mass_error": masses}, duration=1.0))
+        >>> len(table), parts(table)["all"].held
+        (64, 64)
     """
     done = {} if done is None else done
     plan.values()  # refuses invalid values before any work is sent out

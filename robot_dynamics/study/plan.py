@@ -292,7 +292,15 @@ class StudyPlan:
         return len(points)
 
     def keys(self, start: int, stop: int) -> Array:
-        """Return the keys of the noise streams of runs, 64-bit integers, shape (stop - start,)."""
+        """Return the keys of the noise streams of runs.
+
+        Args:
+            start: First run.
+            stop: One past the last run.
+
+        Returns:
+            64-bit integers, shape (stop - start,).
+        """
         first = mixed(np.array([self.seed], dtype=np.uint64))
         with np.errstate(over="ignore"):
             return mixed(first + mixed(np.arange(start, stop, dtype=np.uint64)))
@@ -346,7 +354,17 @@ class StudyPlan:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def with_bandwidth(self, bandwidth: float) -> StudyPlan:
-        """Return the same study with another bandwidth of the feedback, rad/s."""
+        """Return the same study with another bandwidth of the feedback.
+
+        Args:
+            bandwidth: Natural frequency, rad/s.
+
+        Returns:
+            The plan.
+
+        Raises:
+            ArgumentError: If the bandwidth is not positive.
+        """
         return replace(self, bandwidth=bandwidth)
 
 

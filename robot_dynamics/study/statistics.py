@@ -35,7 +35,14 @@ class Proportion(NamedTuple):
 
 
 def part(held: Array) -> Proportion:
-    """Return the share of the runs for which `held` is true, with Wilson's interval."""
+    """Compute the share of the runs for which something holds, with Wilson's interval of 95 %.
+
+    Args:
+        held: Whether it holds, by run, shape (N,).
+
+    Returns:
+        Number of these runs, number of all, and the interval.
+    """
     runs, count = len(held), int(np.count_nonzero(held))
     found = imported("scipy.stats").binomtest(count, runs)
     low, high = found.proportion_ci(CONFIDENCE, method="wilson")
@@ -43,7 +50,14 @@ def part(held: Array) -> Proportion:
 
 
 def parts(table: StudyTable) -> dict[str, Proportion]:
-    """Return the share of runs within each limit, and within all limits."""
+    """Compute the share of runs within each limit, and within all limits.
+
+    Args:
+        table: Runs of a study.
+
+    Returns:
+        Share and interval by name of the limit, and of "all".
+    """
     found = {name: part(table[f"ok[{name}]"]) for name in CRITERIA}
     return {**found, "all": part(~table["failed"])}
 
@@ -55,6 +69,9 @@ def quantiles(table: StudyTable, kind: str, levels: Sequence[float] = (0.5, 0.95
         table: The runs.
         kind: "rms_error", "peak_error", "peak_effort", "saturated" or "at_stop".
         levels: From 0 to 1.
+
+    Returns:
+        Quantiles, shape (n, levels): rad or m for errors, N m or N for efforts, shares else.
     """
     joints = table.plan.robot.joint_names
     return np.array([np.quantile(table[f"{kind}[{joint}]"], levels) for joint in joints])
@@ -70,6 +87,9 @@ def first_order(table: StudyTable, result: str = "error") -> dict[str, float]:
     Args:
         table: Runs of one mode.
         result: A column.
+
+    Returns:
+        Share of the variance by quantity, 0 to 1, largest first.
     """
     y = np.where(np.isfinite(table[result]), table[result], np.nan)
     y = np.clip(y, None, np.nanquantile(y, 0.99))  # a diverged run would dominate the variance
@@ -103,6 +123,9 @@ def sobol_indices(plan: StudyPlan, count: int = 1024, *, mode: str = "") -> Indi
         plan: The study.
         count: A power of two.
         mode: One of the plan's modes; by default the first.
+
+    Returns:
+        First-order and total indices by dimension.
     """
     stats = imported("scipy.stats")
     names = plan.dimensions()

@@ -58,12 +58,26 @@ class StudyTable:
         return self.columns[name]
 
     def of_mode(self, mode: str) -> StudyTable:
-        """Return the rows of one mode."""
+        """Return the rows of one mode.
+
+        Args:
+            mode: Name of the mode.
+
+        Returns:
+            Table of these rows.
+        """
         rows = self.columns["mode"] == mode
         return StudyTable({k: v[rows] for k, v in self.columns.items()}, self.units, self.plan)
 
     def worst(self, count: int = 5) -> Array:
-        """Return row numbers of the worst runs: failed runs first, then by `result_of` its mode."""
+        """Find the worst runs: failed runs first, then those of the largest error.
+
+        Args:
+            count: Number of runs.
+
+        Returns:
+            Row numbers, worst first, shape (count,).
+        """
         leads = np.isin(self["mode"], list(TASK_MODES))
         error = np.where(leads, self["end_effector_peak_position"], self["error"])
         order = np.lexsort((-error, -self["failed"].astype(int)))

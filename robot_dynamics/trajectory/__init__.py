@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from robot_dynamics.foundation.lazy import late
 
 if TYPE_CHECKING:
+    from robot_dynamics.trajectory.fast_motion import FastMotion, minimum_time
     from robot_dynamics.trajectory.follower import Follower
     from robot_dynamics.trajectory.interpolation import interpolate
     from robot_dynamics.trajectory.motions import (
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
         straight_line,
     )
     from robot_dynamics.trajectory.trajectory import State, Trajectory
+    from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
+    from robot_dynamics.trajectory.waypoint_effort import with_effort
     from robot_dynamics.trajectory.waypoints import Point, Waypoints, read_points
 
 __all__ = [
+    "FastMotion",
     "FollowedPath",
     "Follower",
     "Point",
@@ -40,17 +44,25 @@ __all__ = [
     "excitation",
     "follow_poses",
     "interpolate",
+    "minimum_time",
     "polynomial_345",
     "pose_spline",
     "random_poses",
     "read_points",
     "read_poses",
+    "read_trajectory",
     "straight_line",
+    "with_effort",
+    "write_trajectory",
 ]
 
 _HOMES = {
     "follower": ("Follower",),
     "interpolation": ("interpolate",),
+    "fast_motion": (
+        "FastMotion",
+        "minimum_time",
+    ),
     "motions": (
         "circle_law",
         "cycloidal",
@@ -74,6 +86,11 @@ _HOMES = {
         "State",
         "Trajectory",
     ),
+    "trajectory_files": (
+        "read_trajectory",
+        "write_trajectory",
+    ),
+    "waypoint_effort": ("with_effort",),
     "waypoints": (
         "Point",
         "Waypoints",

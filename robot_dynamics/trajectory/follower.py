@@ -34,6 +34,13 @@ class Follower:
         blend: Time to join a motion that does not start at the present state, s.
         stop: Time to come to rest, s.
         within: Position limits that a stop does not exceed; by default none.
+
+    Examples:
+        >>> from robot_dynamics.trajectory import Follower, polynomial_345
+        >>> desired = Follower(("shoulder",), [0.0])
+        >>> _ = desired.accept(polynomial_345(("shoulder",), [0.0], [1.0], 2.0), now=10.0)
+        >>> float(desired.sample(11.0).q[0]), desired.remaining(11.0)
+        (0.5, 1.0)
     """
 
     def __init__(
@@ -54,24 +61,59 @@ class Follower:
         self.hold(q)
 
     def hold(self, q: npt.ArrayLike) -> None:
-        """Drop all motions and hold q, shape (n,), at once; for a robot at rest at q."""
+        """Drop all motions and hold a position at once, for a robot at rest there.
+
+        Args:
+            q: Position to hold, shape (n,), rad or m.
+
+        Raises:
+            ShapeError: If q does not have one entry per joint.
+        """
         self.trajectory = Trajectory.hold(self.joint_names, vector("q", q, len(self.joint_names)))
         self._origin = 0.0
 
     def sample(self, now: float) -> State:
-        """Return the desired state, shape (n,) each."""
+        """Return the desired state.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            Positions, velocities and accelerations, shape (n,) each.
+        """
         return self.trajectory.sample(now - self._origin)
 
     def moving(self, now: float) -> bool:
-        """Return whether a motion is under way or waiting to start."""
+        """Return whether a motion is under way or waiting to start.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            True before the end of the motion.
+        """
         return self.remaining(now) > 0.0
 
     def remaining(self, now: float) -> float:
-        """Return the time until the motion ends, s; zero afterwards."""
+        """Return the time until the motion ends.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            Time, s; zero afterwards.
+        """
         return max(self._origin + self.trajectory.end - now, 0.0)
 
     def ahead(self, now: float) -> Trajectory:
-        """Return the rest of the motion, or a hold after its end; its time zero is now."""
+        """Return the rest of the motion, or a hold after its end.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+
+        Returns:
+            Trajectory whose time zero is now.
+        """
         current, t = self.trajectory, now - self._origin
         if t >= current.end:
             return Trajectory.hold(self.joint_names, current.sample(t).q)
@@ -104,12 +146,25 @@ class Follower:
         )
 
     def follow(self, trajectory: Trajectory, now: float) -> None:
-        """Follow a trajectory whose time zero is `now`."""
+        """Follow a trajectory from now on.
+
+        Args:
+            trajectory: Motion of all joints; its time zero is `now`.
+            now: Present time, s, of the clock of the caller.
+        """
         self.trajectory = trajectory
         self._origin = now
 
     def accept(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
         """Call `plan` and `follow`.
+
+        Args:
+            waypoints: The new motion, of some or all joints.
+            now: Present time, s, of the clock of the caller.
+            stamp: Start time of the new motion, s on the same clock; zero means now.
+
+        Returns:
+            Trajectory that is followed now; its time zero is `now`.
 
         Raises:
             TrajectoryError: As `plan`; the present motion then continues.
@@ -119,16 +174,30 @@ class Follower:
         return trajectory
 
     def stop(self, now: float) -> None:
-        """Come to rest and hold."""
+        """Come to rest in the time of a stop, and hold.
+
+        Args:
+            now: Present time, s, of the clock of the caller.
+        """
         self.clock_jumped(now, now)
 
     def go_to(self, q: Array, now: float) -> None:
-        """Move from the present state to rest at q, shape (n,), in the time of a stop."""
+        """Move from the present state to rest at a position, in the time of a stop.
+
+        Args:
+            q: Position, shape (n,), rad or m.
+            now: Present time, s, of the clock of the caller.
+        """
         rest = np.zeros((1, len(q)))
         there = Waypoints(self.joint_names, np.array([self.stop_time]), q[None], rest, rest)
         self.accept(there, now)
 
     def clock_jumped(self, before: float, after: float) -> None:
-        """Drop all motions and come to rest after the clock was set from `before` to `after`."""
+        """Drop all motions and come to rest after the clock was set.
+
+        Args:
+            before: Time before it was set, s.
+            after: Time after it was set, s.
+        """
         state = stopped(self.trajectory, before - self._origin, self.stop_time, self.within)
         self.follow(state, after)

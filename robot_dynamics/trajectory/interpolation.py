@@ -50,6 +50,14 @@ def interpolate(
     Raises:
         TrajectoryError: If a waypoint joint is not in `joint_names`, joints without waypoints
             have no start, or there is no such smoothness.
+
+    Examples:
+        >>> from robot_dynamics.trajectory import interpolate, polynomial_345
+        >>> points = polynomial_345(("shoulder", "elbow"), [0.0, 0.0], [1.0, -0.5], 2.0)
+        >>> motion = interpolate(points)
+        >>> q, qd, qdd = motion.sample(1.0)
+        >>> q.round(3), qd.round(3)
+        (array([ 0.5 , -0.25]), array([ 0.938, -0.469]))
     """
     if smoothness not in (2, 4):
         raise TrajectoryError(f"smoothness is {smoothness}; give 2 or 4")

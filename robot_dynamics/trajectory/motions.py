@@ -36,6 +36,18 @@ def cycloidal(
         last: Pose at the end, shape (n,), rad or m.
         duration: T, s.
         rate: Waypoints per second.
+
+    Returns:
+        Waypoints with velocities and accelerations, round(duration rate) + 1 of them.
+
+    Raises:
+        ArgumentError: If the duration is not positive.
+
+    Examples:
+        >>> from robot_dynamics.trajectory import cycloidal
+        >>> motion = cycloidal(("shoulder", "elbow"), [0.0, 0.0], [1.0, -0.5], 2.0)
+        >>> motion.positions[100].round(3)  # half-way
+        array([ 0.5 , -0.25])
     """
     q0, q1 = np.asarray(first, dtype=float), np.asarray(last, dtype=float)
     t = _grid(duration, rate)[:, None]
@@ -61,6 +73,9 @@ def polynomial_345(
         first: Pose at time zero, shape (n,), rad or m.
         last: Pose at the end, shape (n,), rad or m.
         duration: Time from one to the other, s.
+
+    Returns:
+        Two waypoints, at rest.
     """
     q = np.array([first, last], dtype=float)
     return Waypoints(
@@ -91,6 +106,9 @@ def circle_law(
         t: Times, any shape, s.
         durations: T_1, T_2, T_3 of the three segments, s.
         turn: Total angle, rad.
+
+    Returns:
+        Angle, rate and acceleration, shape of t each.
     """
     T1, T2, T3 = durations
     time: Array = np.clip(np.asarray(t, dtype=float), 0.0, T1 + T2 + T3)
@@ -136,6 +154,9 @@ def excitation(
         speed_share: Part of the velocity limit to use, in (0, 1].
         centre: Pose c of the oscillation, shape (n,), rad or m; by default `middle_pose`.
         rate: Waypoints per second.
+
+    Returns:
+        Waypoints with velocities and accelerations.
 
     Raises:
         ArgumentError: If a share is out of range, or `centre` is outside the limits.
@@ -189,6 +210,9 @@ def random_poses(
         seed: The same seed gives the same poses.
         share: Part of the position range to use, in (0, 1].
         speed_share: Part of the velocity limit to use, in (0, 1].
+
+    Returns:
+        Waypoints of positions, from the middle of the ranges back to it.
     """
     c = middle_pose(robot)
     random = np.random.default_rng(seed)

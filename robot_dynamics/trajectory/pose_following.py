@@ -43,7 +43,12 @@ STEPS = 20
 
 
 class Remark(NamedTuple):
-    """A singular pose or exceeded limit on the path: time, s, and description."""
+    """A singular pose or exceeded limit on the path.
+
+    Args:
+        time: Time, s.
+        text: Description.
+    """
 
     time: float
     text: str
@@ -90,12 +95,27 @@ def follow_poses(
             near to the previous pose. As in `InverseKinematics`.
         axes: Axes of the directions, "root" or "frame", as in `InverseKinematics`.
 
+    Returns:
+        Joint motion and remarks.
+
     Raises:
         TrajectoryError: If a pose is out of reach, or the branch ends between two poses; the
             message names the time. Also if there are fewer than two poses.
         UnknownNameError: If there is no such frame, joint, direction or name of axes.
         ArgumentError: If no direction is selected, `redundant` is given for an arm that is not
             redundant, or has neither one value nor one per pose.
+
+    Examples:
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.robot import Pose, find_robot
+        >>> from robot_dynamics.trajectory import follow_poses, straight_line
+        >>> robot, q = read_urdf(find_robot("ur5")), [0.3, -1.2, 1.5, -0.4, 0.8, 0.2]
+        >>> start = Pose(*Dynamics(robot).pose(q, "tool0"))
+        >>> end = Pose(start.rotation, start.translation + [0.0, 0.1, 0.0])
+        >>> path = straight_line(start, end, duration=1.0)
+        >>> waypoints, remarks = follow_poses(robot, path, "tool0", near=q)
+        >>> waypoints.positions.shape, remarks
+        ((51, 6), ())
     """
     if len(path.times) < 2:
         raise TrajectoryError(f"a path needs two poses or more, got {len(path.times)}")

@@ -46,6 +46,15 @@ def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE
 
     Velocity and acceleration are zero at both ends.
 
+    Args:
+        start: Pose at time zero.
+        end: Pose at the end.
+        duration: Duration, s.
+        rate: Poses per second.
+
+    Returns:
+        Poses at regular times.
+
     Raises:
         ArgumentError: If duration or rate is not a positive number.
     """
@@ -80,6 +89,9 @@ def circle(
             orientation.
         rate: Poses per second.
 
+    Returns:
+        Poses at regular times.
+
     Raises:
         ArgumentError: If duration or rate is not a positive number, or the axis has no length.
     """
@@ -112,6 +124,9 @@ def pose_spline(
         positions: Shape (m, 3), m.
         rate: Poses per second of the path.
 
+    Returns:
+        Poses at regular times.
+
     Raises:
         ArgumentError: If there are fewer than two poses, times do not increase, or a position is
             out of any reach.
@@ -142,6 +157,12 @@ def read_poses(path: str | Path) -> PosePath:
     """Read the poses of a .csv file, for `pose_spline`.
 
     Columns: time; x, y, z; and either roll, pitch, yaw (of URDF, rad) or qx, qy, qz, qw.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The poses of the file; the first time is zero.
 
     Raises:
         TrajectoryError: One line with file, fault and remedy.

@@ -25,7 +25,13 @@ _POWERS = np.arange(ORDER)
 
 
 class State(NamedTuple):
-    """Joint positions, velocities and accelerations, shape (n,) each, or (N, n) at N times."""
+    """Joint positions, velocities and accelerations, shape (n,) each, or (N, n) at N times.
+
+    Args:
+        q: Positions, rad or m.
+        qd: Velocities, rad/s or m/s.
+        qdd: Accelerations, rad/s^2 or m/s^2.
+    """
 
     q: Array
     qd: Array
@@ -85,7 +91,15 @@ class Trajectory:
 
     @staticmethod
     def hold(joint_names: Sequence[str], q: Array) -> Trajectory:
-        """Return a motion at rest at q, shape (n,), for all times."""
+        """Return a motion at rest for all times.
+
+        Args:
+            joint_names: Names of the n joints.
+            q: Position, shape (n,), rad or m.
+
+        Returns:
+            Trajectory that ends at time zero.
+        """
         c = np.zeros((1, len(joint_names), ORDER))
         c[0, :, 0] = q
         return Trajectory(joint_names, np.array([-MOMENT_S, 0.0]), c)  # ends at time zero
@@ -131,9 +145,15 @@ class Trajectory:
         return self._inside(t)
 
     def higher(self, t: float | Array) -> tuple[Array, Array]:
-        """Return jerk and snap at time t, zero outside the motion, shapes as of `sample`.
+        """Return jerk and snap at time t, zero outside the motion.
 
         They jump at the points of a motion of smoothness 2.
+
+        Args:
+            t: Time, s: one number, or an array of shape (N,).
+
+        Returns:
+            Jerk, rad/s^3 or m/s^3, and snap, rad/s^4 or m/s^4, shape (n,) or (N, n) each.
         """
         t = np.asarray(t, dtype=np.float64)
         k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.breaks) - 2)

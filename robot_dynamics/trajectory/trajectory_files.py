@@ -42,6 +42,9 @@ def read_trajectory(
         speeds: Speed limits of `known`, shape (n,), rad/s or m/s.
         allow_end_velocity: Accept a motion that does not end at rest.
 
+    Returns:
+        The waypoints.
+
     Raises:
         TrajectoryError: One line that names the file, its faulty element, and the remedy.
     """
@@ -75,6 +78,10 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
     """Write waypoints to a .yaml or .csv file; `read_trajectory` reads them back exactly.
 
     Times are rounded to the nanosecond in YAML, as in a message.
+
+    Args:
+        path: The file; its suffix selects the format.
+        waypoints: The motion.
 
     Raises:
         TrajectoryError: If the suffix is neither.

@@ -117,14 +117,27 @@ class Waypoints:
         return float(self.times[-1])
 
     def ordered(self, names: Sequence[str]) -> Waypoints:
-        """Return the same motion with the columns of the same joints in another order."""
+        """Return the same motion with its joints in another order.
+
+        Args:
+            names: Names of the same joints.
+
+        Returns:
+            Waypoints with reordered columns.
+        """
         order = [self.joint_names.index(name) for name in names]
         fields = (getattr(self, field) for field in FIELDS)
         rows = (values if values is None else values[:, order] for values in fields)
         return Waypoints(tuple(names), self.times, *rows)  # type: ignore[arg-type]
 
     def delayed(self, delay: float) -> Waypoints:
-        """Delay every point by `delay` seconds.
+        """Delay every point.
+
+        Args:
+            delay: Time, s; negative for earlier.
+
+        Returns:
+            Waypoints at later times.
 
         Raises:
             TrajectoryError: If the first point would be before time zero.
@@ -132,7 +145,11 @@ class Waypoints:
         return replace(self, times=self.times + delay)
 
     def arriving_at_rest(self) -> Waypoints:
-        """Set velocity and acceleration of the first point to zero if it gives no velocity."""
+        """Set velocity and acceleration of the first point to zero if it gives no velocity.
+
+        Returns:
+            The same motion from rest.
+        """
         moving = self.velocities is not None and not np.isnan(self.velocities[0]).any()
         if moving:
             return self
@@ -149,6 +166,9 @@ class Waypoints:
         It applies if only positions are given. The velocity of a point is the harmonic mean of the
         slopes on both sides, and zero where a joint reverses (Fritsch and Butland); accelerations
         are zero. The quintics between are monotone, because no velocity exceeds twice a slope.
+
+        Returns:
+            The same positions with velocities and accelerations.
         """
         if self.velocities is not None or self.accelerations is not None:
             return self
@@ -161,7 +181,16 @@ class Waypoints:
         return replace(self, velocities=qd, accelerations=np.zeros_like(qd))
 
     def slowed(self, factor: float) -> Waypoints:
-        """Slow the motion down by a factor; effort, which would change, is dropped."""
+        """Slow the motion down.
+
+        Effort, which would change, is dropped.
+
+        Args:
+            factor: Ratio of the new duration to the old one.
+
+        Returns:
+            The same path at lower speed.
+        """
         return Waypoints(
             self.joint_names,
             self.times * factor,

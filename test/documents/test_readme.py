@@ -22,7 +22,6 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 LAUNCH = ROOT / "docs" / "launch.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-RUNNABLE = ["extending", "first-steps", "index", "own-robot"]
 GOAL = [0.8, -0.5]
 
 
@@ -47,22 +46,6 @@ def test_the_first_example_runs_from_urdf_to_torque(capsys):
     tau = names["M"] @ names["qdd"] + names["b"]
     # qdd solves for the efforts, in float64: M is well conditioned without fingers
     assert np.allclose(names["tau"], tau, atol=1e-10)
-
-
-@pytest.mark.parametrize("page", RUNNABLE)
-def test_the_python_of_a_page_runs(page, capsys):
-    for text in blocks(ROOT / "docs" / f"{page}.md", "python"):
-        exec(text, {})
-        assert capsys.readouterr().out
-
-
-def test_the_python_of_moving_bases_runs():
-    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
-    names = {}
-    for text in blocks(ROOT / "docs" / "moving-bases.md", "python"):
-        exec(text, names)
-    assert names["command"].tau.shape == (6,)
-    assert names["motion"].q.shape == (101, names["robot"].nq)
 
 
 def test_the_speed_in_the_readme_is_that_of_the_benchmark():

@@ -56,6 +56,16 @@ def test_bands_hold_95_percent_of_the_samples_of_other_motions():
     assert within.min() > 0.89
 
 
+def test_widths_along_a_motion_hold_95_percent_of_the_efforts_as_recorded():
+    recording = ARM.recording(seed=5, noise=0.02, duration=40.0)
+    time, below_cutoff, as_recorded = found().band_widths(recording)
+    residual = recording.tau - found().predict(recording)
+    at_times = np.column_stack([np.interp(time, recording.time, x) for x in residual.T])
+    assert (below_cutoff < as_recorded).all()
+    within = np.mean(np.abs(at_times) < as_recorded)
+    assert 0.9 < within < 0.99  # of samples of which some hundred are independent
+
+
 def scaled(factor):
     """Bands of another width, beside the deviations of parameters."""
     bands = found().bands

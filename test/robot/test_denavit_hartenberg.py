@@ -353,13 +353,20 @@ def test_a_table_of_symbols_is_that_of_numbers(convention):
 def test_the_page_on_tables_prints_what_it_says(capsys):
     pytest.importorskip("sympy")
     page = (Path(__file__).parents[2] / "docs" / "dh-table.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.S))
-    exec(code, scope := {})
+    formulas, numbers = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(formulas, scope := {})
     printed = capsys.readouterr().out.split("\n")
-    for comment in re.findall(r"print\(.*\)  # (\S.*)", code)[:2]:
+    for comment in re.findall(r"print\(.*\)  # (\S.*)", formulas):
         assert comment in printed
-    expected = scope["arm"].inverse([0.3, 0.9], [0.7, -1.1], [1.5, -0.4])
-    assert_allclose(scope["formula"], expected, rtol=1e-12)
+    exec(numbers, compiled := {})
+    sizes = {"l1": 1.0, "l2": 0.8, "lc1": 0.5, "lc2": 0.4, "m1": 3.0, "m2": 2.0}
+    sizes |= {"I1": 0.25, "I2": 0.11, "g": 9.81}
+    values = {scope[name]: value for name, value in sizes.items()}
+    values |= dict(zip((*scope["q"], *scope["qd"]), (0.3, 0.9, 0.7, -1.1), strict=True))
+    M, C, G = (np.array(scope[name].subs(values), dtype=float) for name in ("M", "C", "G"))
+    tau = M @ [1.5, -0.4] + C @ [0.7, -1.1] + G[:, 0]
+    expected = compiled["arm"].inverse([0.3, 0.9], [0.7, -1.1], [1.5, -0.4])
+    assert_allclose(tau, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [JointType.FIXED, JointType.FLOATING, JointType.PLANAR])

@@ -186,6 +186,14 @@ def gains_for(
 
     Raises:
         SingularMassMatrixError: If a joint moves no inertia.
+
+    Examples:
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.control import gains_for
+        >>> from robot_dynamics.robot import find_robot
+        >>> gains = gains_for(Dynamics(read_urdf(find_robot("planar_2r"))))
+        >>> gains.kp.round(1)  # N m/rad
+        array([8840., 1080.])
     """
     sampling = Sampling.of(period) if delay is None else Sampling(period, delay)
     ideal = ideal_gains(dynamics, bandwidth, damping_ratio)

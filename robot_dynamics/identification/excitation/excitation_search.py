@@ -104,6 +104,9 @@ def excite(
         rate: Waypoints per second.
         progress: Called from time to time.
 
+    Returns:
+        The motion, and its condition number.
+
     Raises:
         ArgumentError: If an argument is out of range.
         RobotError: If the arm collides with itself at rest, or is too weak to move.

@@ -31,7 +31,14 @@ FASTEST = 2.0
 
 @dataclass(frozen=True, eq=False)
 class MotionBounds:
-    """Bounds of positions, velocities and accelerations, shape (n,) each, SI units."""
+    """Bounds of a motion of n joints.
+
+    Args:
+        lower: Lowest positions, shape (n,), rad or m.
+        upper: Highest positions, shape (n,), rad or m.
+        velocity: Largest velocities, shape (n,), rad/s or m/s.
+        acceleration: Largest accelerations, shape (n,), rad/s^2 or m/s^2.
+    """
 
     lower: Array
     upper: Array
@@ -49,6 +56,9 @@ class MotionBounds:
             share: Of the range of positions.
             speed: Of the velocity limits.
             acceleration: Highest, shape (n,); by default velocities are reached in `STOPPING_S`.
+
+        Returns:
+            The bounds.
 
         Raises:
             ArgumentError: If a share is not between 0 and 1.
@@ -68,7 +78,17 @@ class MotionBounds:
         return MotionBounds(middle - half, middle + half, velocity, highest)
 
     def about(self, pose: Array) -> MotionBounds:
-        """Return the largest part of these bounds centred on a pose, shape (n,)."""
+        """Return the largest part of these bounds that is centred on a pose.
+
+        Args:
+            pose: Joint positions, shape (n,), rad or m.
+
+        Returns:
+            Narrower bounds of positions.
+
+        Raises:
+            ArgumentError: If the pose is at or beyond a bound.
+        """
         half = np.minimum(pose - self.lower, self.upper - pose)
         if (half <= 0.0).any():
             raise ArgumentError(

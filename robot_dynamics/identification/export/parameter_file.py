@@ -50,7 +50,14 @@ class Drives:
     elasticity: JointElasticity | None = None
 
     def robot(self, robot: Robot) -> Robot:
-        """Return a robot with this elasticity."""
+        """Put the elasticity on a robot.
+
+        Args:
+            robot: The robot.
+
+        Returns:
+            The robot with this elasticity; unchanged if all joints are rigid.
+        """
         springs = self.elasticity
         return robot if springs is None else robot.with_joint_elasticity(*springs)
 
@@ -104,6 +111,13 @@ def write_parameters(
 
 def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
     """Read a file of `write_parameters`; without friction in it, that of the URDF counts.
+
+    Args:
+        path: The file.
+        robot: The robot whose joints the file names.
+
+    Returns:
+        Friction, rotor inertia, bands and elasticity of all joints.
 
     Raises:
         RecordingError: If it is not a parameter file.

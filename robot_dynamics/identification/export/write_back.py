@@ -61,7 +61,17 @@ def with_identified(source: str | os.PathLike[str], robot: Robot) -> bytes:
 
 
 def write_urdf(source: str | os.PathLike[str], robot: Robot, path: str | os.PathLike[str]) -> None:
-    """Export `with_identified` to a file, whole or not at all."""
+    """Export `with_identified` to a file, whole or not at all.
+
+    Args:
+        source: Path or text of the URDF that the robot was read from.
+        robot: The same robot with other inertias and friction.
+        path: The file to write.
+
+    Raises:
+        UrdfError: If the source is no URDF, or the changed text does not give the robot.
+        RobotError: If a link or joint of the robot is not in it.
+    """
     write_whole(path, with_identified(source, robot))
 
 

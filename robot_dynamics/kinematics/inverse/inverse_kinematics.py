@@ -86,6 +86,16 @@ class InverseKinematics:
             no closed form.
         ArgumentError: If `redundant` is given to a solver that finds all joints, no direction is
             selected, or one twice.
+
+    Examples:
+        >>> from robot_dynamics import Dynamics, read_urdf
+        >>> from robot_dynamics.kinematics import InverseKinematics
+        >>> from robot_dynamics.robot import find_robot
+        >>> robot = read_urdf(find_robot("ur5"))
+        >>> solve = InverseKinematics(robot, "tool0")
+        >>> rotation, position = Dynamics(robot).pose([0.3, -1.2, 1.5, -0.4, 0.8, 0.2], "tool0")
+        >>> solve(rotation, position).q.shape  # eight solutions of six joints
+        (8, 6)
     """
 
     def __init__(
@@ -178,11 +188,29 @@ class InverseKinematics:
         return solutions.one() if one else solutions
 
     def turns(self, q: npt.ArrayLike) -> Array:
-        """Return every position within the limits equal to q up to multiples of 2 pi, (m, n)."""
+        """Find every position within the limits that equals q up to multiples of 2 pi.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m, in the order of `joint_names`.
+
+        Returns:
+            Positions, shape (m, n); m is zero if none is within the limits.
+        """
         return equivalent_positions(self._chain, np.asarray(q, dtype=np.float64))
 
     def redundant_of(self, q: npt.ArrayLike) -> float | None:
-        """Return the redundant position, or the arm angle, at joint positions (n,), rad."""
+        """Return the redundant position, or the arm angle, of joint positions.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m, in the order of `joint_names`.
+
+        Returns:
+            Position of the redundant joint, rad or m, or arm angle, rad; None if no joint is
+            redundant.
+
+        Raises:
+            ShapeError: If q does not have one entry per joint.
+        """
         positions = vector("q", q, len(self.joint_names))
         if self.redundant == ARM_ANGLE and self._closed is not None:
             return self._closed.arm_angle(positions)

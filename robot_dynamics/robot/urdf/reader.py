@@ -74,6 +74,13 @@ def read_urdf(
 
     Raises:
         UrdfError: If the source is not a URDF of a tree of joints.
+
+    Examples:
+        >>> from robot_dynamics import read_urdf
+        >>> from robot_dynamics.robot import find_robot
+        >>> robot = read_urdf(find_robot("ur5"))
+        >>> robot.dof, robot.tips
+        (6, ('ee_link', 'tool0'))
     """
     document = open_document(source)
     check_elements(document)

@@ -9,8 +9,7 @@ from arms import slider
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.trajectory import excitation, interpolate, polynomial_345
-from robot_dynamics.trajectory.minimum_time import minimum_time
+from robot_dynamics.trajectory import excitation, interpolate, minimum_time, polynomial_345
 from robot_dynamics.trajectory.motion_limits import violations
 from robot_dynamics.trajectory.trajectory import Trajectory
 

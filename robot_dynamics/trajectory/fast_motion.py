@@ -78,6 +78,9 @@ def minimum_time(
         share: Part of the limits to use; the rest is a margin between grid points.
         grid: Number of points of the path at which the limits are kept: waypoints of the result.
 
+    Returns:
+        The motion, and the duration of uniform scaling beside it.
+
     Raises:
         MissingPackageError: If toppra is not installed.
         ArgumentError: If the share is out of range, or the robot has no limit.
