@@ -27,7 +27,8 @@ INTRODUCTION = """\
 print curves and no numbers, and the copies at hand have lost the curves. The curves drawn here are
 those that the tests check against other computations (torques against Pinocchio, and against
 Lagrange's equations differentiated automatically), and those that the texts describe. Lee, Lee and
-Nigam, and Renaud, print no curves."""
+Nigam, and Renaud, print no curves. The notebooks of [the course](course.md) work all five
+publications out."""
 
 
 def write_worked_examples(folder: Path, tell: Callable[[Path], None], points: int = POINTS) -> None:

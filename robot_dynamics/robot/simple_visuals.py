@@ -32,7 +32,7 @@ def simple_visuals(tree: KinematicTree) -> dict[str, list[str]]:
             shapes[joint.child] += _rod(-2.0 * radius * axis, 2.0 * radius * axis, 1.5 * radius)
         if joint.type is JointType.PRISMATIC:
             shapes[joint.child] += _box(3.0 * radius)
-            lower, upper = _stroke(joint, 10.0 * radius)
+            lower, upper = _rail(joint, 10.0 * radius)
             at, along = origin.translation, origin.rotation @ axis
             shapes[joint.parent] += _rod(at + lower * along, at + upper * along, 0.5 * radius)
     names = list(COLOURS)
@@ -65,11 +65,13 @@ def _ends(tree: KinematicTree, link: str) -> list[Array]:
     return ends or [tree.links[tree.link_index(link)].inertia.com]
 
 
-def _stroke(joint: Joint, otherwise: float) -> tuple[float, float]:
+def _rail(joint: Joint, otherwise: float) -> tuple[float, float]:
+    """Return the ends of the rail of a sliding joint: its stroke, and zero, where it is held."""
     lower, upper = joint.limits.lower, joint.limits.upper
     if not math.isfinite(upper):
         upper = (lower if math.isfinite(lower) else 0.0) + otherwise
-    return (lower if math.isfinite(lower) else upper - 2.0 * otherwise), upper
+    lower = lower if math.isfinite(lower) else upper - 2.0 * otherwise
+    return min(0.0, lower), max(0.0, upper)
 
 
 def _rod(start: Array, end: Array, radius: float) -> list[str]:

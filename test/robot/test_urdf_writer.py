@@ -92,6 +92,14 @@ def test_every_part_of_an_arm_can_be_seen():
     assert "visual" not in urdf_of(robot, visuals=False)
 
 
+def test_the_rail_of_a_slide_starts_at_the_link_that_holds_it():
+    limits = JointLimits(0.3, 0.9)
+    robot = Table((DHRow("prismatic", 0.0, 0.0, 0.0, 0.0, limits=limits),)).to_robot()
+    rail = etree.fromstring(urdf_of(robot).encode()).find("link[@name='base']/visual")
+    assert rail.find("origin").get("xyz") == "0 0 0.45"
+    assert rail.find("geometry/cylinder").get("length") == "0.9"
+
+
 def test_what_a_urdf_cannot_hold_is_refused():
     robot = read_urdf(find_robot("planar_2r"))
     negative = Inertia(-1.0, np.zeros(3), np.eye(3))
