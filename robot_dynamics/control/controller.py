@@ -514,7 +514,8 @@ class Controller:
             gravity: Effort of the model at rest, shape (n,), N m or N.
 
         Returns:
-            The mean of the measured effort, if the arm rests; otherwise `gravity`.
+            Gravity and a load that the model does not know, by the mean command, if the arm rests;
+            otherwise `gravity`.
         """
         if not self.rests:
             return gravity

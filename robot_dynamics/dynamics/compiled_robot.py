@@ -460,7 +460,7 @@ class CompiledRobot:
             variant: Inputs beside the motion.
 
         Returns:
-            Text of a Python module without imports: an assignment per operation.
+            Text of a Python module with one function, which takes and returns lists.
 
         Raises:
             UnknownNameError: If there is no such kernel.
