@@ -111,9 +111,10 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         another value needs no compilation.
 
         Args:
-            q: Joint positions, shape (n,) or (N, n).
-            qd: Joint velocities, same shape.
-            qdd: Joint accelerations, same shape.
+            q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
+                planar base.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s.
+            qdd: Joint accelerations, same shape, rad/s^2 or m/s^2.
             wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
                 its surroundings there, in the axes of `frame`, shape (6,) or (N, 6).
             frame: Link or named frame of the wrench and payload; by default the only tip.
@@ -125,7 +126,8 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             threads: Largest number of threads for many states.
 
         Returns:
-            Joint efforts, shape as q.
+            Joint efforts, shape as qd, N m or N; on a moving base, a named tuple with the wrench of
+            the base.
 
         Raises:
             ShapeError: If a shape does not fit; the message names the argument.
@@ -238,15 +240,15 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Motors of elastic joints need them; see docs/elastic-joints.md.
 
         Args:
-            q: As of `inverse`, like all below.
-            qd: Velocities.
-            qdd: Accelerations.
+            q: Joint positions, shape (n,) or (N, n), rad or m.
+            qd: Joint velocities, same shape, rad/s or m/s.
+            qdd: Joint accelerations, same shape, rad/s^2 or m/s^2.
             jerk: Their derivatives by time, shape (n,) or (N, n), rad/s^3 or m/s^3.
             snap: The derivatives of these, rad/s^4 or m/s^4.
-            wrench: Constant in time in the axes of the frame.
-            frame: Frame of wrench and payload.
-            payload: Load.
-            gravity: Constant in time.
+            wrench: As in `inverse`, constant in time in the axes of `frame`.
+            frame: Link or named frame of the wrench and payload; by default the only tip.
+            payload: Load that `frame` carries, in that frame.
+            gravity: As in `inverse`, constant in time.
 
         Returns:
             Named tuple of tau, rate and second_rate, shape (n,) or (N, n) each.
@@ -327,8 +329,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     ) -> Array:
         """Compute the joint accelerations that efforts produce.
 
-        By the route that `robot_dynamics.formulations.FORWARD_ROUTES` tells: "zero_reference" has
-        its own, eqs. (39) to (44) of its paper.
+        The route depends on the formulation: see `robot_dynamics.formulations.FORWARD_ROUTES`.
 
         Args:
             q: Joint positions, shape (n,) or (N, n), rad or m; (nq,) or (N, nq) on a floating or
@@ -346,7 +347,8 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             threads: Largest number of threads for many states.
 
         Returns:
-            Joint accelerations, shape as qd, rad/s^2 or m/s^2.
+            Joint accelerations, shape as qd, rad/s^2 or m/s^2; on a moving base, a named tuple with
+            the wrench of the base.
 
         Raises:
             SingularMassMatrixError: If a joint moves no inertia.
