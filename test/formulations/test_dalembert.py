@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from benchmark.operation_counts.puma_three_link import (
-    PumaThreeLink,
-    printed_coefficients,
-    printed_h_tran,
-)
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
 from robot_dynamics.formulations.efforts_by_cause import effects
+from robot_dynamics.papers.puma_three_link import (
+    PumaThreeLink,
+    printed_coefficients,
+    printed_h_tran,
+)
 from robot_dynamics.papers.simplified_models import velocity_coefficients
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot

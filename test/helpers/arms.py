@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.operation_counts.augmented_body_count import renaud_arm
-from benchmark.operation_counts.general_arm import CentroidalInertia
+from robot_dynamics.papers.counts.augmented_body_count import renaud_arm
+from robot_dynamics.papers.counts.general_arm import CentroidalInertia
 from robot_dynamics.papers.paper_arms import (
     five_revolute_one_prismatic_arm,
     lee_puma,

@@ -10,7 +10,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from arms import planar_two_link
-from docs.paper_figures.singular_track import singular_track, unit_arm_rates
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.kinematics import (
     frame_jacobian,
@@ -24,6 +23,7 @@ from robot_dynamics.papers.generalized_coordinates import (
     remote_drives,
 )
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
+from robot_dynamics.papers.singular_track import singular_track, unit_arm_rates
 from robot_dynamics.papers.transformed_equations import transformed_equations
 from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
 from robot_dynamics.robot.kinematic_tree import JointType

@@ -5,9 +5,9 @@ import pytest
 
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.papers.circle_simulation import simulate_circle
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S
-from robot_dynamics.simulation.circle import simulate_circle
 from robot_dynamics.trajectory.motions import circle_law
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark.operation_counts.recursions import (
+from robot_dynamics.papers.counts.recursions import (
     compare_direct_dynamics,
     compare_kane,
     compare_zero_reference,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from matplotlib.figure import Figure
 
-from docs.paper_figures.curves import PaperFigure, WorkedExample, draw_joints, torques
 from robot_dynamics.formulations import zero_reference
+from robot_dynamics.papers.figures.curves import PaperFigure, WorkedExample, draw_joints, torques
 from robot_dynamics.papers.paper_arms import POUND_INCH, puma_type_arm
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from docs.paper_figures.angeles_1989 import STANFORD, THOMAS_TESAR
-from docs.paper_figures.gupta_1986 import CIRCLE
 from oracles import pin_model
+from robot_dynamics.papers.figures.angeles_1989 import STANFORD, THOMAS_TESAR
+from robot_dynamics.papers.figures.gupta_1986 import CIRCLE
 from robot_dynamics.papers.paper_arms import (
     POUND_INCH,
     puma_type_arm,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from matplotlib.figure import Figure
 
-from docs.paper_figures.curves import (
+from robot_dynamics.formulations import kane
+from robot_dynamics.papers.figures.curves import (
     COLOURS,
     PaperFigure,
     WorkedExample,
@@ -16,7 +17,6 @@ from docs.paper_figures.curves import (
     shared_legend,
     torques,
 )
-from robot_dynamics.formulations import kane
 from robot_dynamics.papers.paper_arms import stanford_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
     LINE_TIME_S,

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.operation_counts.general_arm import trace_general_arm
-from benchmark.operation_counts.general_zero_arm import trace_general_zero_arm
-from benchmark.operation_counts.strict_count import strict_zero_count
 from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import kane, zero_reference, zero_reference_direct
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.counts.general_arm import trace_general_arm
+from robot_dynamics.papers.counts.general_zero_arm import trace_general_zero_arm
+from robot_dynamics.papers.counts.strict_count import strict_zero_count
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Pose
 
@@ -58,6 +58,17 @@ class CountComparison:
 
 
 # -- Kane's equations -----------------------------------------------------------------------------
+
+ANGELES_TABLE_1 = (
+    ("Hollerbach (Lagrange)", "412n - 277", "320n - 201", 2195, 1719),
+    ("Luh, Walker, Paul (Newton-Euler)", "150n - 48", "131n - 48", 852, 738),
+    ("Walker, Orin (Newton-Euler)", "137n - 22", "101n - 11", 800, 595),
+    ("Hollerbach, Sahar (Newton-Euler)", "", "", 688, 558),
+    ("Kane, Levinson (Kane)", "", "", 646, 394),
+    ("Khalil et al. (Newton-Euler)", "105n - 92", "94n - 86", 538, 478),
+    ("Angeles, Ma, Rojas (Kane)", "105n - 109", "90n - 105", 521, 435),
+)
+"""[Angeles1989], table 1: author, polynomials, and their values for six joints."""
 
 
 def kane_count(n: int) -> OperationCount:

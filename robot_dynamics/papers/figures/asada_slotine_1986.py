@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from docs.paper_figures.curves import COLOURS, PaperFigure, WorkedExample, draw_joints
-from docs.paper_figures.singular_track import Track, singular_track
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.figures.curves import COLOURS, PaperFigure, WorkedExample, draw_joints
+from robot_dynamics.papers.singular_track import Track, singular_track
 from robot_dynamics.statics import (
     Ellipsoid,
     endpoint_compliance,
