@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from arms import planar_two_link
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.kinematics import (
     frame_jacobian,
@@ -17,16 +16,21 @@ from robot_dynamics.kinematics import (
     mobility,
     resolved_rates,
 )
+from robot_dynamics.papers.book_arms import planar_two_link, polar_arm
 from robot_dynamics.papers.generalized_coordinates import (
     absolute_angles,
     endpoint_coordinates,
     remote_drives,
 )
+from robot_dynamics.papers.infinitesimal_rotations import (
+    consecutive_rotations,
+    infinitesimal_angles,
+    infinitesimal_rotation,
+)
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
 from robot_dynamics.papers.singular_track import singular_track, unit_arm_rates
 from robot_dynamics.papers.transformed_equations import transformed_equations
-from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
-from robot_dynamics.robot.kinematic_tree import JointType
+from robot_dynamics.robot.denavit_hartenberg import TOOL
 from robot_dynamics.spatial import Pose, rotation_about
 from robot_dynamics.statics import joint_efforts, moved_wrench
 
@@ -89,23 +93,20 @@ def test_infinitesimal_rotations_commute_and_add():
     """(3-9) to (3-14): to the first order, which finite rotations do not."""
     a, b = np.array([0.3, -0.5, 0.8]), np.array([-0.7, 0.2, 0.4])
     for size in (1e-3, 1e-4):
+        assert (
+            np.abs(
+                infinitesimal_rotation(size * a) - Rotation.from_rotvec(size * a).as_matrix()
+            ).max()
+            < size**2
+        )  # (3-12)
+        found = infinitesimal_angles(Rotation.from_rotvec(size * a).as_matrix())
+        assert found == pytest.approx(size * a, abs=size**3)  # (3-14)
         A, B = (Rotation.from_rotvec(size * v).as_matrix() for v in (a, b))
         assert np.abs(A @ B - B @ A).max() < size**2
-        together = Rotation.from_rotvec(size * (a + b)).as_matrix()
+        together = infinitesimal_rotation(consecutive_rotations(size * a, size * b))  # (3-13)
         assert np.abs(A @ B - together).max() < size**2
     finite_A, finite_B = (Rotation.from_rotvec(v).as_matrix() for v in (a, b))
     assert np.abs(finite_A @ finite_B - finite_B @ finite_A).max() > 0.1
-
-
-def polar_arm():
-    """The arm of example 3-1, figure 3-5: two revolute joints and one prismatic."""
-    right = np.pi / 2.0
-    rows = (
-        DHRow(JointType.REVOLUTE, 0.0, -right, 0.0, 0.0),
-        DHRow(JointType.REVOLUTE, 0.0, right, 0.0, 0.0),
-        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
-    )
-    return Table(rows, name="polar arm").to_robot()
 
 
 def test_example_3_1_jacobian_of_the_polar_arm():
