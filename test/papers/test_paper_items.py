@@ -60,7 +60,9 @@ def test_the_verb_lists_publications_and_their_items(capsys):
 def test_the_verb_shows_the_printed_number_beside_ours_and_why_they_differ(capsys):
     assert main(["paper", "renaud", "table-2"]) == 0
     printed = capsys.readouterr().out
-    (total,) = [line.split() for line in printed.splitlines() if line.startswith("total (mult, add) ")]
+    (total,) = [
+        line.split() for line in printed.splitlines() if line.startswith("total (mult, add) ")
+    ]
     assert total[3:] == ["181,", "127", "179,", "127", "-2,", "0", "-2,", "0", "0"]
     assert "products of that rate" in printed and "compare_renaud" in printed
     assert printed.endswith("all agree\n")

@@ -21,7 +21,6 @@ from robot_dynamics.papers.counts.recursions import (
 from robot_dynamics.papers.items.item import EXACT, Item, Row, count_row, row
 from robot_dynamics.papers.paper_arms import stanford_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
-    LINE_KNOTS,
     LINE_TIME_S,
     STANFORD_TIME_S,
     JointMotion,
@@ -31,6 +30,7 @@ from robot_dynamics.papers.paper_motions import (
 )
 from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.motions import SPLINE_KNOTS
 
 STANFORD_TABLE_2 = (  # alpha, degrees, a and b, m; b of joint 3 is its variable, 0 at the start
     (0, 0, -0.1), (90, 0, -0.1), (90, 0, 0), (0, 0, -0.6), (90, 0, 0), (90, 0, 0),
@@ -196,7 +196,7 @@ def _line() -> Iterator[Row]:
     yield row("y at both ends (m)", (-1.0, 1.0), y)
     yield row("velocity at both ends (m/s)", (0.0, 0.0), yd, 1e-10)
     yield row("acceleration at both ends (m/s^2)", (0.0, 0.0), ydd, 1e-10)
-    at_knots = line_law(np.array(LINE_KNOTS) * LINE_TIME_S)[2]
+    at_knots = line_law(np.array(SPLINE_KNOTS) * LINE_TIME_S)[2]
     yield row("acceleration at the knots: 9 times the way, and less (m/s^2)", (18.0, -18.0),
               at_knots, 1e-9)  # fmt: skip
 
