@@ -235,6 +235,8 @@ def _closed_circle() -> Iterator[Row]:
     # fourth order at 25 ms, with a jump of the jerk at 3 s and 6 s
     bound = 1e-6
     yield row("joints from start to end (rad)", (0, 0, 0, 2.0 * np.pi, 0, 0), turned, bound)
+    first, last = (hand_position(zero, motion.q[k]).rotation for k in (0, -1))
+    yield row("orientation of the hand at the end", first, last, bound)
     hands = np.array([hand_position(zero, q).b for q in motion.q])
     psi = circle_law(motion.t).angle
     circle = np.column_stack((34.0 + 0.0 * psi, 6.0 * np.sin(psi), 6.0 * np.cos(psi)))
