@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.papers.recommended_models import compare_on_the_circle
-
 TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 
 ROOT = Path(__file__).parents[2]
@@ -126,12 +124,3 @@ def test_the_index_has_every_figure_and_table(section):
     wanted = {f"{c}{k}" for c, last in FIGURES[section].items() for k in range(1, last + 1)}
     assert wanted - numbers_in(text, "figure") == set()
     assert set(TABLES.get(section, ())) - numbers_in(text, "table") == set()
-
-
-def test_the_recommended_models_of_the_page_are_those_of_the_arm():
-    page = (FOLDER / "lee.md").read_text(encoding="utf-8")
-    comparison = compare_on_the_circle()
-    for name, result in comparison.results.items():
-        count, share = result.operations, 100.0 * result.peak_error / comparison.peak_effort
-        cells = [name, count.multiplications, count.additions, *[f"{x:.1f} %" for x in share]]
-        assert f"| {' | '.join(map(str, cells))} |\n" in page

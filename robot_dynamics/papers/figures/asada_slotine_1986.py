@@ -97,5 +97,6 @@ and OD are radial. Chosen: A and D 1 mm inside the boundary, B and C 0.1 m from 
 Below it the ellipsoids of section 5.4, and the principal compliances of figure 4-9, at poses of the
 same motion, for joints of equal stiffness and links that are uniform rods; the longest axis of each
 is drawn alike.""",
+    ("book_3_8_rates", "book_ellipsoids"),
     track_figures,
 )

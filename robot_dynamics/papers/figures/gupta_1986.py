@@ -41,5 +41,11 @@ joints return; the torques at both ends are the static ones; joints 2 and 3 carr
 The tilt of the hand is not legible in the copies at hand: 30 degrees is chosen (below 22 degrees
 joint 6 would make the turn). Joint 3 does not move at all on this circle, where the paper speaks of
 very small changes.""",
+    (
+        "zero_reference_5_values",
+        "zero_reference_6_rates",
+        "zero_reference_7_accelerations",
+        "zero_reference_8_torques",
+    ),
     circle_figures,
 )

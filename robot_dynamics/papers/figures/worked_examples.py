@@ -27,6 +27,6 @@ def paper_figure(name: str, points: int = POINTS) -> Figure:
         name: A `PaperFigure.name`.
         points: Of each curve.
     """
+    example = next(one for one in WORKED_EXAMPLES if name in one.names)
     with mpl.rc_context(STYLE):
-        drawn = (one for example in WORKED_EXAMPLES for one in example.figures(points))
-        return next(one.figure for one in drawn if one.name == name)
+        return next(one.figure for one in example.figures(points) if one.name == name)

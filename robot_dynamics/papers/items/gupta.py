@@ -141,7 +141,7 @@ def _balance() -> Iterator[Row]:
 @functools.cache
 def _circle() -> tuple[Array, JointMotion, Array]:
     """Times, joint motion and drive torques, lbf in, of the arm as printed."""
-    zero, t = puma_type_arm(), np.linspace(0.0, CIRCLE_TIME_S, 91)
+    zero, t = puma_type_arm(), np.linspace(0.0, CIRCLE_TIME_S, 31)
     motion = circle_motion(zero, t)
     states = zip(*motion, strict=True)
     tau = np.array([zero_reference.inverse_dynamics(zero.robot, *state, {}) for state in states])
@@ -150,7 +150,7 @@ def _circle() -> tuple[Array, JointMotion, Array]:
 
 def _circle_equations() -> Iterator[Row]:
     t, motion, _ = _circle()
-    zero, k = puma_type_arm(), 37
+    zero, k = puma_type_arm(), 12
     psi, psi_dot, psi_ddot = (float(x) for x in circle_law(t[k]))
     sine, cosine = np.sin(psi), np.cos(psi)
     wanted = hand_on_circle(t[k])
