@@ -49,12 +49,11 @@ def test_every_test_that_is_named_exists_and_is_run(page):
 
 
 def resolves(word):
-    """Return whether a name is there from robot_dynamics on, or in benchmark/."""
+    """Return whether a name is there from robot_dynamics on."""
     parts = word.split(".")
-    package = [] if parts[0] == "benchmark" else ["robot_dynamics"]
-    for cut in range(len(parts), 0 if parts[0] == "benchmark" else -1, -1):
+    for cut in range(len(parts), -1, -1):
         try:
-            found = import_module(".".join([*package, *parts[:cut]]))
+            found = import_module(".".join(["robot_dynamics", *parts[:cut]]))
         except ModuleNotFoundError:
             continue
         for attribute in parts[cut:]:

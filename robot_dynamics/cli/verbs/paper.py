@@ -109,7 +109,7 @@ def _draw(paper: Publication, item: Item, path: Path) -> None:
 def _show(paper: Publication, item: Item, rows: list[Row]) -> None:
     title = f"{paper.title.partition(']')[0]}] {item.title}"
     columns: dict[str, Callable[[Row], Array]] = {"difference": lambda row: row.difference}
-    for name in ("explained", "open"):
+    for name in ("explained", "unexplained"):
         if any(np.any(getattr(row, name)) for row in rows):
             columns[name] = operator.attrgetter(name)
     table = TextTable(title, ["quantity", "printed", "ours"], [*columns, "tolerance"])
@@ -126,7 +126,8 @@ def _show(paper: Publication, item: Item, rows: list[Row]) -> None:
     if item.about:
         show(item.about)
     apart = [row.quantity for row in rows if not row.agrees]
-    show(f"apart by more than is explained: {'; '.join(apart)}" if apart else "all agree")
+    whole = "all agree" if "unexplained" not in columns else "all agree but for the unexplained"
+    show(f"apart by more than is stated: {'; '.join(apart)}" if apart else whole)
 
 
 def _text(values: Array, within: float) -> str:

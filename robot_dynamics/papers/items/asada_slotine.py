@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.foundation.arrays import Array
@@ -25,7 +24,6 @@ from robot_dynamics.kinematics import (
 from robot_dynamics.papers.book_arms import planar_two_link, polar_arm
 from robot_dynamics.papers.counts.closed_forms import closed_form_count
 from robot_dynamics.papers.counts.newton_euler_count import compare_newton_euler
-from robot_dynamics.papers.counts.recursions import CountComparison
 from robot_dynamics.papers.euler_angles import ROLL_PITCH_YAW, euler_angles
 from robot_dynamics.papers.generalized_coordinates import (
     absolute_angles,
@@ -458,18 +456,12 @@ def _moving_base() -> Iterator[Row]:
 
 
 def _counts() -> Iterator[Row]:
-    cited = CountComparison(OperationCount(66271, 0, 12), _multiplications(), ())
-    remark = "not explained: the book cites it and does not say how it was counted"
-    found = count_row("Lagrange-Euler, six joints, section 5.3.1", cited, (-58082, 0), remark)
-    yield found._replace(quantity="Lagrange-Euler, six joints, 5.3.1 (mult)")
+    ours = closed_form_count(6, "lagrange_euler").multiplications
+    reason = "-58082: not explained: the book cites it and does not say how it was counted"
+    cited = row("Lagrange-Euler, six joints, 5.3.1 (mult)", 66271, ours, 0.0, reasons=(reason,))
+    yield cited._replace(unexplained=np.array([-58082.0]))
     comparison = compare_newton_euler()
-    found = count_row("Luh-Walker-Paul, six joints, section 5.3.4", comparison, (-144, -186))
-    yield found
-
-
-def _multiplications() -> OperationCount:
-    count = closed_form_count(6, "lagrange_euler")
-    return OperationCount(count.multiplications, 0, count.sines_cosines)
+    yield count_row("Luh-Walker-Paul, six joints, 5.3.4", comparison, (-144, -186))
 
 
 def _time() -> Iterator[Row]:

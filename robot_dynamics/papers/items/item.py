@@ -31,7 +31,7 @@ class Row(NamedTuple):
         within: Bound on the difference that is left: of round-off, or half of the last printed
             digit.
         explained: What ours has more, for the reasons given, shape (k,).
-        open: What ours has more, without a known reason, shape (k,).
+        unexplained: What ours has more, without a known reason, shape (k,).
         reasons: A sentence for each part of the difference.
     """
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
     ours: Array
     within: float
     explained: Array
-    open: Array
+    unexplained: Array
     reasons: tuple[str, ...] = ()
 
     @property
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     @property
     def agrees(self) -> bool:
         """Whether the difference is what is stated of it."""
-        left = self.difference - self.explained - self.open
+        left = self.difference - self.explained - self.unexplained
         return bool(np.all(np.abs(left) <= self.within))
 
 

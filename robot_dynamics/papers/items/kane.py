@@ -254,7 +254,8 @@ ITEMS = (
          "papers.counts.recursions.compare_kane", _section_6),
     Item("table-1", "operations of several algorithms", "table 1",
          "papers.counts.recursions.compare_kane", _table_1,
-         "The steps of the other authors are not in the paper."),
+         "The steps of the other authors are not in the paper. Hollerbach and Sahar, 688 / 558, "
+         "and Kane and Levinson, 646 / 394, are printed as numbers alone, and not computed here."),
     Item("table-2", "the Stanford arm", "table 2, figure 3", "papers.paper_arms.stanford_arm",
          lambda: _parameters(stanford_arm(), STANFORD_TABLE_2),
          "The table is damaged: legible are alpha_2 and b of joints 1, 2 and 4. The others are "
