@@ -1,4 +1,4 @@
-"""Six formulations of five publications, one arm, one answer: Gupta's PUMA-type robot."""
+"""Seven formulations of five publications, one arm, one answer: Gupta's PUMA-type robot."""
 
 import numpy as np
 

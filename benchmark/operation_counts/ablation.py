@@ -17,7 +17,6 @@ import numpy as np
 from rich.console import Console
 
 from benchmark.cases import SOURCES, Source, quiet, stripped_urdf
-from benchmark.operation_counts.augmented_body_count import renaud_arm
 from benchmark.progress_bar import spinner
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
@@ -25,6 +24,7 @@ from robot_dynamics.compiler.graph.optimize import PASSES, Pass, gather_multiple
 from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
+from robot_dynamics.papers.counts.augmented_body_count import renaud_arm
 from robot_dynamics.reduction import ReducedRobot, reduce
 from robot_dynamics.reduction.reduced_robot import KINDS, Plan, found_by_search, plan_of
 from robot_dynamics.robot.joint_frames import reframe, snapped

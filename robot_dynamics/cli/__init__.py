@@ -51,6 +51,7 @@ MOTIONS: Mapping[str, str] = {
 VERBS: Mapping[str, str] = {
     **ROBOTS,
     **MOTIONS,
+    "paper": "tables, numbers and figures of the publications, printed beside ours",
     "export": "a ros2_control controller of a robot as a C++ package, without Python",
     "drivers": "what is known of the drivers of arms, with sources",
     "ros": "control running nodes: send a goal, echo a topic, set a mode or a payload",

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from robot_dynamics.errors import MissingPackageError, printable
+from robot_dynamics.errors import ArgumentError, MissingPackageError, printable
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.foundation.pictures import picture_bytes
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import write_whole
@@ -112,6 +113,18 @@ def picture_of(draw: Callable[[], Path]) -> str:
         return f"picture: {draw()}"
     except MissingPackageError as error:
         return f"no picture: {error}"
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file whose name ends in no kind of picture.
+
+    Raises:
+        ArgumentError: If Matplotlib writes no such file.
+        MissingPackageError: If Matplotlib is not installed.
+    """
+    canvas = needed("matplotlib.backend_bases", "a picture", "cli").FigureCanvasBase
+    if path.suffix[1:].lower() not in canvas.get_supported_filetypes():
+        raise ArgumentError(f"{path}: no kind of picture; use .png, .pdf or .svg")
 
 
 def save_picture(figure: Figure, path: Path) -> Path:

@@ -38,6 +38,16 @@ POINT_RATE_HZ = 25.0
 """Point rate of motions: dense enough for quintics, sparse enough for a short message."""
 
 
+DURATION_S = 8.0
+"""Duration of excitation, and of circles and lines that are not those of the publications, s."""
+
+CIRCLE_S, LINE_S = 9.0, 1.0
+"""Durations of the circle of [Gupta1986] and the line of [Angeles1989], s."""
+
+SHORTEST_S = 0.1
+"""Shortest duration, s."""
+
+
 @dataclass(frozen=True)
 class TrajectoryParameters(RobotParameters):
     """Parameters of trajectory_node."""
@@ -46,7 +56,8 @@ class TrajectoryParameters(RobotParameters):
         "excitation",
         "excitation: all joints oscillate at once; random_poses: a spline through random poses; "
         "file: the trajectory in file; circle, line: the frame moves once round a circle or along "
-        "a line, by default those of the publications; poses: the frame passes the poses in file",
+        "a line, by default those of the publications, the line by a normal spline; poses: the "
+        "frame passes the poses in file",
         one_of=("excitation", "random_poses", "file", "circle", "line", "poses"),
         read_only=True,
     )
@@ -108,9 +119,10 @@ class TrajectoryParameters(RobotParameters):
         read_only=True,
     )
     duration: float = parameter(
-        8.0,
-        "Duration of the motions 'excitation', 'circle' and 'line', s",
-        low=0.1,
+        0.0,
+        "Duration of the motions 'excitation', 'circle' and 'line', s; 0: 9 s for the circle and "
+        "1 s for the line of the publications, 8 s otherwise",
+        low=0.0,
         high=3600.0,
         read_only=True,
     )
@@ -142,6 +154,10 @@ class TrajectoryParameters(RobotParameters):
 
     def check(self) -> None:
         """See `RobotParameters.check`."""
+        if 0.0 < self.duration < SHORTEST_S:
+            raise ArgumentError(
+                f"parameter 'duration' is {self.duration} s; give at least {SHORTEST_S} s, or 0"
+            )
         if self.motion in ("file", "poses") and not self.file:
             kinds = ".yaml or .csv" if self.motion == "file" else ".csv"
             raise ArgumentError(
@@ -152,8 +168,9 @@ class TrajectoryParameters(RobotParameters):
 
 def _excitation(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
     share = parameters.share
+    duration = parameters.duration or DURATION_S
     return FollowedPath(
-        excitation(robot, parameters.duration, share=share, speed_share=share, rate=POINT_RATE_HZ)
+        excitation(robot, duration, share=share, speed_share=share, rate=POINT_RATE_HZ)
     )
 
 
@@ -173,14 +190,25 @@ def _from_file(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
 
 def _circle(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
     start, centre, axis = parameters.circle_start, parameters.circle_centre, parameters.circle_axis
-    path = circle(pose_of(start), centre, axis, parameters.duration, rate=POINT_RATE_HZ)
+    printed = _as_printed(parameters, "circle_start", "circle_centre", "circle_axis")
+    duration = parameters.duration or (CIRCLE_S if printed else DURATION_S)
+    path = circle(pose_of(start), centre, axis, duration, rate=POINT_RATE_HZ)
     return _followed(robot, parameters, path)
 
 
 def _line(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
     ends = pose_of(parameters.line_start), pose_of(parameters.line_end)
-    path = straight_line(*ends, parameters.duration, rate=POINT_RATE_HZ)
+    printed = _as_printed(parameters, "line_start", "line_end")
+    duration = parameters.duration or (LINE_S if printed else DURATION_S)
+    law = "normal_spline" if printed else "polynomial"
+    path = straight_line(*ends, duration, law=law, rate=POINT_RATE_HZ)
     return _followed(robot, parameters, path)
+
+
+def _as_printed(parameters: TrajectoryParameters, *poses: str) -> bool:
+    """Return whether these parameters are those of the publication, the defaults."""
+    printed = TrajectoryParameters()
+    return all(getattr(parameters, name) == getattr(printed, name) for name in poses)
 
 
 def _poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:

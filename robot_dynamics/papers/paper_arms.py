@@ -114,7 +114,7 @@ def _reading(name: str, known: Mapping[str, _T]) -> _T:
     return known[name]
 
 
-# -- arms of [Lee1982] and [AsadaSlotine1986], printed without inertias --------------------------
+# -- arms of [Lee1982], [Renaud1987] and [AsadaSlotine1986], printed without inertias ------------
 
 LEE_PUMA_DRAWN = np.pi / 2.0 * np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 """Joint positions of `lee_puma` in the pose that figure 3 draws, rad."""
@@ -128,6 +128,11 @@ def lee_puma() -> Robot:
     The paper prints no bodies, velocities and efforts; those here are chosen.
     """
     return _shipped("lee_puma")
+
+
+def renaud_6r() -> Robot:
+    """The arm of [Renaud1987]; lengths, bodies and limits are chosen, the paper has symbols."""
+    return _shipped("renaud_6r")
 
 
 def five_revolute_one_prismatic_arm(

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import BSpline, make_interp_spline
 
-from robot_dynamics.errors import ArgumentError, RobotError, check_known
+from robot_dynamics.errors import RobotError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinematics
 from robot_dynamics.kinematics.jacobian import frame_jacobian
@@ -23,7 +22,8 @@ from robot_dynamics.papers.zero_reference_hand import HandMotion, hand_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.robot.zero_reference_tables import HAND, hand_of
-from robot_dynamics.trajectory.motions import circle_law
+from robot_dynamics.trajectory.motions import SPLINE_KNOTS, circle_law, normal_spline
+from robot_dynamics.trajectory.pose_paths import LINE_LAWS
 
 
 class JointMotion(NamedTuple):
@@ -211,22 +211,13 @@ LINE_TIME_S = 1.0
 """Duration of the motion on the line, s."""
 
 
-LINE_KNOTS = (1.0 / 3.0, 2.0 / 3.0)
-"""Knots of the normal spline as parts of the duration: the fewest, equally spaced."""
-
-LINE_LAWS = ("normal_spline", "polynomial")
-"""Laws of y along the line: by the paper's spline, or by the polynomial 3-4-5."""
-
-
 def line_law(
-    t: npt.ArrayLike, law: str = "normal_spline", knots: tuple[float, float] = LINE_KNOTS
+    t: npt.ArrayLike, law: str = "normal_spline", knots: tuple[float, float] = SPLINE_KNOTS
 ) -> tuple[Array, Array, Array]:
     """y, its rate and acceleration on the line from -1 m to 1 m, shape (N,) each.
 
-    The paper takes a normal spline with "zero initial and final velocities and accelerations". A
-    natural cubic spline has no acceleration at its ends and a complete one a given velocity; to
-    have both it needs two knots inside, which determine it. Its figure 6 is not
-    in the copies at hand, so that this condition, and no curve, chooses.
+    Figure 6, which draws the paper's normal spline, is not in the copies at hand: what is said of
+    its ends, and no curve, chooses `normal_spline`.
 
     Args:
         t: Times, shape (N,), s, from 0 to `LINE_TIME_S`.
@@ -239,14 +230,10 @@ def line_law(
         ArgumentError: If the knots do not increase within the duration.
     """
     check_known("law", law, "the line of Thomas and Tesar", LINE_LAWS)
-    if len(knots) != 2 or not 0.0 < knots[0] < knots[1] < 1.0:
-        raise ArgumentError(f"knots are {knots}; give two that increase between 0 and 1")
     u = np.atleast_1d(np.asarray(t, dtype=np.float64)) / LINE_TIME_S
     if law == "normal_spline":
-        y, yd, ydd = (
-            _line_spline(tuple(knots))(u, order) / LINE_TIME_S**order for order in range(3)
-        )
-        return y, yd, ydd
+        s, sd, sdd = normal_spline(u, knots)
+        return 2.0 * s - 1.0, 2.0 * sd / LINE_TIME_S, 2.0 * sdd / LINE_TIME_S**2
     return (
         -1.0 + 2.0 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2),
         60.0 * u**2 * (1.0 - u) ** 2 / LINE_TIME_S,
@@ -254,16 +241,8 @@ def line_law(
     )
 
 
-@functools.lru_cache(maxsize=8)
-def _line_spline(inner: tuple[float, ...]) -> BSpline:
-    """From -1 to 1 over (0, 1), cubic, at rest and without acceleration at both ends."""
-    at_rest = [(1, 0.0), (2, 0.0)]
-    knots = [0.0] * 4 + list(inner) + [1.0] * 4
-    return make_interp_spline([0.0, 1.0], [-1.0, 1.0], k=3, t=knots, bc_type=(at_rest, at_rest))
-
-
 def line_motion(
-    t: npt.ArrayLike, law: str = "normal_spline", knots: tuple[float, float] = LINE_KNOTS
+    t: npt.ArrayLike, law: str = "normal_spline", knots: tuple[float, float] = SPLINE_KNOTS
 ) -> JointMotion:
     """Joint motion of the arm of Thomas and Tesar whose tip moves along a line without turning.
 

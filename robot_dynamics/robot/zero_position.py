@@ -18,10 +18,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array, Value, frozen
+from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot.joint_frames import in_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
+
+ROUND_OFF = 1e-15
+"""Absolute value below which tables show a number as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,29 @@ class ZeroReference(Value):
 
     robot: Robot
     axes: Array
+
+    def __str__(self) -> str:
+        """Return tables of the paper's form, 1 of the joints and 2 of the links, in m and kg."""
+        name, tree = self.robot.name, self.robot
+        joints = TextTable(
+            f"{name}: joints; b from the joint before, d from the mass centre before it",
+            ["k", "joint", "type"],
+            ["u", "b (m)", "d (m)"],
+        )
+        for k, joint in enumerate(tree.joints):
+            vectors = (_text(x[k]) for x in (self.u, self.b, self.d))
+            joints.add_row(str(k + 1), joint.name, joint.type.value, *vectors)
+        links = TextTable(
+            f"{name}: links; s from the joint that carries it to its mass centre",
+            ["k", "link"],
+            ["mass (kg)", "s (m)", "xx, yy, zz (kg m^2)", "xy, xz, yz (kg m^2)"],
+        )
+        for i, link in enumerate(tree.links[1:], start=1):
+            I_C = self.inertia[i]
+            products = np.array([I_C[0, 1], I_C[0, 2], I_C[1, 2]])
+            numbers = (_text(x) for x in (self.s[i], np.diagonal(I_C), products))
+            links.add_row(str(i + 1), link.name, _text(self.mass[[i]]), *numbers)
+        return f"{joints}\n\n{links}"
 
     # -- from a robot and back ----------------------------------------------------------------
 
@@ -101,6 +128,13 @@ class ZeroReference(Value):
         for k, i in enumerate(self.robot.parents):
             P.append(P[i] + self.robot.joints[k].origin.translation)
         return np.array(P[1:])
+
+
+def _text(vector: Array) -> str:
+    """Return the entries with six digits, round-off as zero, and symbols as they are."""
+    if vector.dtype == object:
+        return ", ".join(map(str, vector))
+    return ", ".join(f"{0.0 if abs(x) < ROUND_OFF else x:.6g}" for x in vector)
 
 
 def _in_axes(tree: Robot, R: Array) -> Robot:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         circle_law,
         cycloidal,
         excitation,
+        normal_spline,
         polynomial_345,
         random_poses,
     )
@@ -45,6 +46,7 @@ __all__ = [
     "follow_poses",
     "interpolate",
     "minimum_time",
+    "normal_spline",
     "polynomial_345",
     "pose_spline",
     "random_poses",
@@ -67,6 +69,7 @@ _HOMES = {
         "circle_law",
         "cycloidal",
         "excitation",
+        "normal_spline",
         "polynomial_345",
         "random_poses",
     ),

@@ -83,6 +83,41 @@ def polynomial_345(
     )
 
 
+SPLINE_KNOTS = (1.0 / 3.0, 2.0 / 3.0)
+"""Knots of `normal_spline`: the fewest that there can be, equally spaced."""
+
+
+def normal_spline(
+    u: npt.ArrayLike, knots: tuple[float, float] = SPLINE_KNOTS
+) -> tuple[Array, Array, Array]:
+    """Grow from 0 to 1 by a cubic spline at rest and without acceleration at both ends.
+
+    [Angeles1989], section 7.2, has a normal spline "with zero initial and final velocities and
+    accelerations". A natural cubic spline has no acceleration at its ends and a complete one a
+    given velocity; to have both it needs two knots inside, which determine it: acceleration runs
+    along straight lines through 0, 6/k_2, -6/(1 - k_1) and 0.
+
+    Args:
+        u: Parts of the duration, any shape, from 0 to 1.
+        knots: k_1 and k_2, parts of the duration.
+
+    Returns:
+        The growth and its first two derivatives with respect to u.
+
+    Raises:
+        ArgumentError: If there are not two knots that increase between 0 and 1.
+    """
+    if len(knots) != 2 or not 0.0 < knots[0] < knots[1] < 1.0:
+        raise ArgumentError(f"knots are {knots}; give two that increase between 0 and 1")
+    (k_1, k_2), x = knots, np.asarray(u, dtype=np.float64)
+    a_1, a_2 = 6.0 / k_2, -6.0 / (1.0 - k_1)
+    jerk = np.array([a_1 / k_1, (a_2 - a_1) / (k_2 - k_1), -a_2 / (1.0 - k_2)])
+    since = np.maximum(x[..., None] - np.array([0.0, k_1, k_2]), 0.0)
+    change = np.diff(jerk, prepend=0.0)  # at each knot
+    s, sd, sdd = (since**k @ change for k in (3, 2, 1))
+    return s / 6.0, sd / 2.0, sdd
+
+
 class AngleProfile(NamedTuple):
     """An angle over time and its first two derivatives: rad, rad/s, rad/s^2."""
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import ArgumentError, TrajectoryError
+from robot_dynamics.errors import ArgumentError, TrajectoryError, check_known
 from robot_dynamics.foundation.arrays import Array, numbers
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import CsvRow, read_csv
 from robot_dynamics.spatial import Pose
-from robot_dynamics.trajectory.motions import circle_law
+from robot_dynamics.trajectory.motions import circle_law, normal_spline
 
 POSITION = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
@@ -41,15 +41,26 @@ class PosePath(NamedTuple):
     positions: Array
 
 
-def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE_HZ) -> PosePath:
-    """Move along a line and rotate about one axis, by the polynomial 10 u^3 - 15 u^4 + 6 u^5.
+LINE_LAWS = ("polynomial", "normal_spline")
+"""Growth along a line: by 10 u^3 - 15 u^4 + 6 u^5, or by `normal_spline`."""
 
-    Velocity and acceleration are zero at both ends.
+
+def straight_line(
+    start: Pose,
+    end: Pose,
+    duration: float,
+    *,
+    law: str = "polynomial",
+    rate: float = RATE_HZ,
+) -> PosePath:
+    """Move along a line and rotate about one axis, at rest and without acceleration at both ends.
 
     Args:
         start: Pose at time zero.
         end: Pose at the end.
         duration: Duration, s.
+        law: One of `LINE_LAWS`; the spline, of [Angeles1989], needs 1.2 times the speed and 1.6
+            times the acceleration of the polynomial.
         rate: Poses per second.
 
     Returns:
@@ -57,10 +68,12 @@ def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE
 
     Raises:
         ArgumentError: If duration or rate is not a positive number.
+        UnknownNameError: If there is no such law.
     """
+    check_known("law", law, "straight_line", LINE_LAWS)
     times = _times(duration, rate)
     u = times / times[-1]
-    s = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+    s = normal_spline(u)[0] if law == "normal_spline" else u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
     Rotation = _rotation()
     first = Rotation.from_matrix(start.rotation)
     turn = (Rotation.from_matrix(end.rotation) * first.inv()).as_rotvec()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from arms import planar_two_link, renaud_6r
+from arms import renaud_6r
 from oracles import (
     characteristic_examples,
     distinct_examples,
@@ -19,6 +19,7 @@ from robot_dynamics.algorithms.base_parameters import base_parameters, independe
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.regressor import Regressor, regressor
+from robot_dynamics.papers.book_arms import planar_two_link
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link, Mimic
 from robot_dynamics.robot.robot import Robot

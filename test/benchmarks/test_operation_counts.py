@@ -9,13 +9,13 @@ from benchmark.operation_counts.count_tables import (
     differences,
 )
 from benchmark.operation_counts.counts_page import PAGE, at_hand
-from benchmark.operation_counts.newton_euler_count import compare_newton_euler
-from benchmark.operation_counts.recursions import (
+from oracles import example_folder
+from robot_dynamics.compiler.operation_count import OperationCount
+from robot_dynamics.papers.counts.newton_euler_count import compare_newton_euler
+from robot_dynamics.papers.counts.recursions import (
     CountComparison,
     Difference,
 )
-from oracles import example_folder
-from robot_dynamics.compiler.operation_count import OperationCount
 
 
 @pytest.mark.thorough

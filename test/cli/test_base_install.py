@@ -59,6 +59,7 @@ RUNS = (
     "forward planar_2r --duration 0.1",
     "table planar_2r",
     "urdf planar_2r",
+    "paper gupta table-2",
     "export law planar_2r --mode operational_space",
 )
 NEED = {  # what a page, nodes, pictures and semidefinite programs need
@@ -68,6 +69,7 @@ NEED = {  # what a page, nodes, pictures and semidefinite programs need
     "replay {folder}/run.mcap": "view",
     "plot {folder}/run.mcap": "cli",
     "study planar_2r --runs 4 --output {folder}/study": "study",
+    "paper gupta figure-8 --plot {folder}/figure.png": "cli",
     "demo planar_2r": "ros",
     "ros topics": "ros",
     "node controller_node": "ros",

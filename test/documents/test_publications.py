@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from docs.paper_figures.lee_1982 import compare_on_the_circle, markdown_table
-
 TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 
 ROOT = Path(__file__).parents[2]
@@ -51,12 +49,11 @@ def test_every_test_that_is_named_exists_and_is_run(page):
 
 
 def resolves(word):
-    """Return whether a name is there from robot_dynamics on, or in benchmark/."""
+    """Return whether a name is there from robot_dynamics on."""
     parts = word.split(".")
-    package = [] if parts[0] == "benchmark" else ["robot_dynamics"]
-    for cut in range(len(parts), 0 if parts[0] == "benchmark" else -1, -1):
+    for cut in range(len(parts), -1, -1):
         try:
-            found = import_module(".".join([*package, *parts[:cut]]))
+            found = import_module(".".join(["robot_dynamics", *parts[:cut]]))
         except ModuleNotFoundError:
             continue
         for attribute in parts[cut:]:
@@ -126,9 +123,3 @@ def test_the_index_has_every_figure_and_table(section):
     wanted = {f"{c}{k}" for c, last in FIGURES[section].items() for k in range(1, last + 1)}
     assert wanted - numbers_in(text, "figure") == set()
     assert set(TABLES.get(section, ())) - numbers_in(text, "table") == set()
-
-
-def test_the_recommended_models_of_the_page_are_those_of_the_arm():
-    # If this fails, put what `markdown_table(compare_on_the_circle())` returns into the page
-    page = (FOLDER / "lee.md").read_text(encoding="utf-8")
-    assert markdown_table(compare_on_the_circle()) in page

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from arms import planar_two_link
 from oracles import THOROUGH
 from python_kernel import compile_python
 from robot_dynamics import Dynamics, read_urdf
@@ -16,6 +15,7 @@ from robot_dynamics.dynamics.symbolic_parameters import MASSLESS, PARAMETER_SETS
 from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.formulations import FORMULATIONS, lagrange
+from robot_dynamics.papers.book_arms import planar_two_link
 from robot_dynamics.robot import find_robot
 
 ROUND_OFF = 1e-10  # of the largest effort; snapped constants change them by 1e-11

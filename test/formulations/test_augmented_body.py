@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 
 from arms import RENAUD, renaud_6r
-from benchmark.operation_counts.augmented_body_count import (
+from oracles import example_folder, pin_model, relative_error
+from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
+from robot_dynamics.papers.counts.augmented_body_count import (
     PRINTED,
     compare_renaud,
     compare_renaud_grouped,
     count_renaud,
 )
-from oracles import example_folder, pin_model, relative_error
-from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.transforms import regroup
 from robot_dynamics.robot.urdf.reader import read_urdf

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from benchmark.operation_counts.puma_three_link import (
-    PumaThreeLink,
-    printed_coefficients,
-    printed_h_tran,
-)
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
 from robot_dynamics.formulations.efforts_by_cause import effects
+from robot_dynamics.papers.puma_three_link import (
+    PumaThreeLink,
+    printed_coefficients,
+    printed_h_tran,
+    printed_inertia,
+)
 from robot_dynamics.papers.simplified_models import velocity_coefficients
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
@@ -76,34 +77,9 @@ def test_closed_form_and_general_equations_agree_term_by_term_anywhere(term):
 
 def test_puma_inertia_is_the_printed_one_in_base_components():
     """D_ij of section 4, from r_i and c_i in base axes as the paper prints them."""
-    arm = puma()
-    q = np.array(PUMA["q"])
-    C1, S1, C2, S2 = np.cos(q[0]), np.sin(q[0]), np.cos(q[1]), np.sin(q[1])
-    C23, S23 = np.cos(q[1] + q[2]), np.sin(q[1] + q[2])
-    R01 = np.array([[C1, 0, -S1], [S1, 0, C1], [0, -1, 0]])
-    R02 = np.array([[C1 * C2, -C1 * S2, -S1], [S1 * C2, -S1 * S2, C1], [-S2, -C2, 0]])
-    R03 = np.array([[C1 * C23, -S1, C1 * S23], [S1 * C23, C1, S1 * S23], [-S23, 0, C23]])
-    p2 = R02 @ [arm.a2, 0, arm.d2]
-    r1 = R01 @ arm.coms[0]
-    c2 = p2 + R02 @ arm.coms[1]
-    c3 = R03 @ (arm.coms[2] + [arm.a3, 0, 0])
-    r2, r3 = c2, p2 + c3
-    m1, m2, m3 = arm.masses
-    (_, I1yy, _), (I2xx, I2yy, I2zz), (I3xx, I3yy, I3zz) = arm.inertias
-
-    D33 = I3yy + m3 * (c3[2] ** 2 + (S1 * c3[1] + C1 * c3[0]) ** 2)
-    D23 = I3yy + m3 * (c3[2] * r3[2] + (S1 * c3[1] + C1 * c3[0]) * (S1 * r3[1] + C1 * r3[0]))
-    D22 = I2zz + I3yy + m2 * (c2[2] ** 2 + (S1 * c2[1] + C1 * c2[0]) ** 2)
-    D22 += m3 * (r3[2] ** 2 + (S1 * r3[1] + C1 * r3[0]) ** 2)
-    D13 = m3 * (-C1 * c3[2] * r3[1] + S1 * c3[2] * r3[0])
-    D12 = m2 * (-C1 * c2[2] * r2[1] + S1 * c2[2] * r2[0])
-    D12 += m3 * (-C1 * r3[2] * r3[1] + S1 * r3[2] * r3[0])
-    D11 = I1yy + S2**2 * I2xx + C2**2 * I2yy + S23**2 * I3xx + C23**2 * I3zz
-    D11 += m1 * (r1[0] ** 2 + r1[1] ** 2) + m2 * (r2[0] ** 2 + r2[1] ** 2)
-    D11 += m3 * (r3[0] ** 2 + r3[1] ** 2)
-    printed = [[D11, D12, D13], [D12, D22, D23], [D13, D23, D33]]
+    arm, q = puma(), np.array(PUMA["q"])
     ours = structured_equations(arm.robot(), q, PUMA["qd"]).D
-    assert np.allclose(ours, printed, rtol=0, atol=PUMA_ROUND_OFF)
+    assert np.allclose(ours, printed_inertia(arm, q), rtol=0, atol=PUMA_ROUND_OFF)
 
 
 # -- the terms ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from arms import NUMBERS, planar_two_link
+from arms import NUMBERS
 from oracles import distinct_examples, example_id, example_robot
 from python_kernel import compile_python
 from robot_dynamics.algorithms import energy
@@ -16,6 +16,7 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.formulations import lagrange, newton_euler
+from robot_dynamics.papers.book_arms import planar_two_link
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds, state_of
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.operation_counts.augmented_body_count import renaud_arm
-from benchmark.operation_counts.general_arm import CentroidalInertia
+from robot_dynamics.papers.counts.augmented_body_count import renaud_arm
 from robot_dynamics.papers.paper_arms import (
     five_revolute_one_prismatic_arm,
     lee_puma,
@@ -18,9 +17,8 @@ from robot_dynamics.papers.paper_arms import (
 )
 from robot_dynamics.robot import JointType, find_robot, read_urdf
 from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
-from robot_dynamics.robot.kinematic_tree import Joint, Link
-from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial import Inertia, Pose
+from robot_dynamics.robot.kinematic_tree import Link
+from robot_dynamics.spatial import Inertia
 
 
 def arm_of(types, a, alpha, d, theta=None):
@@ -140,33 +138,6 @@ SHORT = {  # fewer than six joints: a pose is reached by those that made it
 # -- small and printed ones ------------------------------------------------------------------
 
 NUMBERS = ("l1", "lc1", "lc2", "m1", "m2", "I1", "I2", "g")
-
-
-def planar_two_link(l1, lc1, lc2, m1, m2, I1, I2, g, tip=None):
-    """Asada and Slotine's arm of figure 5-2 in the x-y plane, mass centres on the links.
-
-    Gravity g acts along -y. Numbers or symbols; `tip` adds a massless link "tip" fixed at that
-    distance from joint 2.
-    """
-    z = np.array([0.0, 0.0, 1.0])
-
-    def moment_about_z(Izz):
-        return np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, Izz]])
-
-    def body(m, lc, Izz):
-        return CentroidalInertia.from_com(m, np.array([lc, 0.0, 0.0]), moment_about_z(Izz))
-
-    links = [Link("base"), Link("link1", body(m1, lc1, I1)), Link("link2", body(m2, lc2, I2))]
-    elbow = Pose(np.eye(3), np.array([l1, 0.0, 0.0]))
-    joints = [
-        Joint("joint1", JointType.REVOLUTE, "base", "link1", Pose.identity(), z),
-        Joint("joint2", JointType.REVOLUTE, "link1", "link2", elbow, z),
-    ]
-    if tip is not None:
-        links.append(Link("tip"))
-        at_tip = Pose(np.eye(3), np.array([tip, 0.0, 0.0]))
-        joints.append(Joint("tip_joint", JointType.FIXED, "link2", "tip", at_tip))
-    return Robot("planar", tuple(links), tuple(joints), np.array([0.0, -g, 0.0]))
 
 
 def puma_as_printed(folder):

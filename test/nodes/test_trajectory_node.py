@@ -11,10 +11,13 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.trajectory_node import MOTIONS, TrajectoryNode, TrajectoryParameters
 from robot_dynamics.papers.paper_arms import thomas_tesar_arm
+from robot_dynamics.papers.paper_motions import line_motion
 from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.trajectory import interpolate
 from ros_system import wait_for
 
 ROBOT = {"urdf_path": "planar_2r"}
@@ -45,6 +48,24 @@ def test_a_line_leaves_directions_free_that_are_not_selected():
     found = np.array([frame_pose(arm, x, "endpoint").translation for x in q])[:, [0, 2]]
     assert found[[0, -1]] == pytest.approx(ends[:, [0, 2]], abs=1e-9)
     assert found.sum(axis=1) == pytest.approx(1.8, abs=1e-9)  # on the line from end to end
+
+
+def test_the_line_and_the_circle_of_the_publications_are_as_printed():
+    arm = read_urdf(find_robot("thomas_tesar"))
+    found = MOTIONS["line"](arm, TrajectoryParameters(near=(0.0, 1.6, -2.4, 0.8, 1.6, 1.6)))
+    times = found.waypoints.times
+    assert times[-1] == 1.0
+    expected = line_motion(times, "normal_spline").q
+    turns = 2.0 * np.pi * np.round((expected - found.waypoints.positions) / (2.0 * np.pi))
+    assert found.waypoints.positions + turns == pytest.approx(expected, abs=1e-8)
+    states = interpolate(found.waypoints).sample(np.linspace(0.0, 1.0, 101))
+    assert np.abs(states[1] / arm.limits.velocity).max() < 1.0
+    efforts = np.array([inverse_dynamics(arm, *state) for state in zip(*states, strict=True)])
+    assert np.abs(efforts / arm.limits.effort).max() < 1.0
+    other = TrajectoryParameters(line_end=(1.33, 0.9, 1.8, 0.0, np.pi / 2.0, 0.0))
+    assert MOTIONS["line"](arm, other).waypoints.times[-1] == 8.0
+    circle = MOTIONS["circle"](read_urdf(find_robot("puma_gupta")), TrajectoryParameters())
+    assert circle.waypoints.times[-1] == 9.0
 
 
 def test_a_recorder_does_not_swallow_the_motion(start, peer, namespace):

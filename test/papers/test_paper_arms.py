@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from arms import RENAUD
-from benchmark.operation_counts.puma_three_link import PumaThreeLink, puma_vectors
 from robot_dynamics.cli import main
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import InverseKinematics, frame_pose
@@ -16,6 +15,7 @@ from robot_dynamics.papers.paper_arms import (
     stanford_arm,
     thomas_tesar_arm,
 )
+from robot_dynamics.papers.puma_three_link import PumaThreeLink, puma_vectors
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 from robot_dynamics.simulation.perturbed_robot import check_physical

@@ -8,8 +8,6 @@ from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.kinematics.forward_kinematics import frame_pose
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
-    LINE_KNOTS,
-    LINE_LAWS,
     LINE_TIME_S,
     STANFORD_TIME_S,
     circle_motion,
@@ -19,6 +17,8 @@ from robot_dynamics.papers.paper_motions import (
     stanford_motion,
 )
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.trajectory.motions import SPLINE_KNOTS
+from robot_dynamics.trajectory.pose_paths import LINE_LAWS
 
 # -- Stanford arm -----------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def test_thomas_tesar_rates_are_derivatives(law):
     t, h = np.linspace(0.05, 0.95, 19), 1e-5
     before, now, after = (line_motion(t + shift, law) for shift in (-h, 0.0, h))
     # h^2 times third derivatives of up to 1e3 rad/s^3, and round-off over h
-    away = np.abs(t[:, None] - LINE_KNOTS).min(axis=1) > h  # from jumps of the spline's jerk
+    away = np.abs(t[:, None] - SPLINE_KNOTS).min(axis=1) > h  # from jumps of the spline's jerk
     before, now, after = (type(x)(*(part[away] for part in x)) for x in (before, now, after))
     assert_allclose((after.q - before.q) / (2 * h), now.qd, atol=1e-6)
     assert_allclose((after.qd - before.qd) / (2 * h), now.qdd, atol=1e-5)
@@ -86,7 +86,7 @@ def test_knots_of_the_normal_spline_may_be_others():
 
 def test_the_normal_spline_has_an_acceleration_of_straight_lines():
     """A cubic spline that is natural and complete at once: 0, 9, -9, 0 for a path of length 1."""
-    ends = np.array([0.0, *LINE_KNOTS, 1.0])
+    ends = np.array([0.0, *SPLINE_KNOTS, 1.0])
     assert_allclose(line_law(ends * LINE_TIME_S)[2], [0.0, 18.0, -18.0, 0.0], atol=1e-12)
     t = np.linspace(0.0, LINE_TIME_S, 301)
     assert_allclose(line_law(t)[2], np.interp(t, ends, [0.0, 18.0, -18.0, 0.0]), atol=1e-12)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.operation_counts.puma_three_link import PumaThreeLink
 from oracles import relative_error
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.errors import ArgumentError, EmptyModelError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
+from robot_dynamics.papers.puma_three_link import PumaThreeLink
 from robot_dynamics.papers.simplified_models import (
     TERMS,
     compare_models,

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arms import planar_two_link
 from oracles import pin_model
 from python_kernel import compile_python
 from robot_dynamics.compiler.graph.trace import trace
@@ -21,6 +20,7 @@ from robot_dynamics.errors import (
     UnknownNameError,
 )
 from robot_dynamics.formulations import inverse_dynamics
+from robot_dynamics.papers.book_arms import planar_two_link
 from robot_dynamics.papers.generalized_coordinates import (
     ENDPOINT,
     absolute_angles,

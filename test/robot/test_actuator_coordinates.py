@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arms import planar_two_link
 from robot_dynamics.errors import RobotError, ShapeError
+from robot_dynamics.papers.book_arms import planar_two_link
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, transmission_coordinates
 from robot_dynamics.robot.urdf.transmissions import Transmission
 

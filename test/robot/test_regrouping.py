@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arms import planar_two_link
 from oracles import relative_error
 from python_kernel import compile_python
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations import augmented_body, newton_euler
+from robot_dynamics.papers.book_arms import planar_two_link
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.transforms import CLEARABLE, outward_bodies, regroup

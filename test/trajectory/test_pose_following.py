@@ -12,7 +12,7 @@ from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory import circle, follow_poses, interpolate, pose_spline, straight_line
-from robot_dynamics.trajectory.pose_paths import PosePath, pose_of
+from robot_dynamics.trajectory.pose_paths import LINE_LAWS, PosePath, pose_of
 
 BENT = np.array([0.3, -1.2, 1.5, -0.4, 0.8, 0.2])
 
@@ -51,11 +51,12 @@ def test_the_papers_circle_is_the_motion_of_its_closed_form():
     assert remarks == ()
 
 
-def test_the_papers_line_is_the_motion_of_its_closed_form():
+@pytest.mark.parametrize("law", LINE_LAWS)
+def test_the_papers_line_is_the_motion_of_its_closed_form(law):
     arm = thomas_tesar_arm()
     ends = [pose_of([1.33, y, 1.80, 0.0, np.pi / 2, 0.0]) for y in (-1.0, 1.0)]
-    path = straight_line(*ends, 1.0)
-    expected = line_motion(path.times, "polynomial").q
+    path = straight_line(*ends, 1.0, law=law)
+    expected = line_motion(path.times, law).q
     ours = follow_poses(arm, path, "link_6", near=expected[0]).waypoints
     assert ours.positions == pytest.approx(expected, abs=1e-9)
 

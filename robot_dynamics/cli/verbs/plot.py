@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics.cli.arguments import load_robot, output_file, say
-from robot_dynamics.cli.output import save_picture
+from robot_dynamics.cli.output import check_picture, save_picture
 from robot_dynamics.control import effort_limits
-from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.errors import check_known
 from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.pictures import new_figure, with_gaps
@@ -47,13 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
-    from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415
-
     from robot_dynamics.recordings.recorded_motion import read_motion  # noqa: PLC0415
 
     output = arguments.output or arguments.recording.with_suffix(".png")
-    if output.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-        raise ArgumentError(f"{output}: no kind of picture; use .png, .pdf or .svg")
+    check_picture(output)
     say("drawing")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)

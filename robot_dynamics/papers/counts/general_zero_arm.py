@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.operation_counts.general_arm import MOTION, CentroidalInertia, without_constants
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.counts.general_arm import MOTION, CentroidalInertia, without_constants
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Pose

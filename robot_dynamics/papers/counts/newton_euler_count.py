@@ -10,11 +10,11 @@ from joint to joint; theirs lie on the next joint.
 
 from __future__ import annotations
 
-from benchmark.operation_counts.general_arm import trace_general_arm
-from benchmark.operation_counts.recursions import CountComparison, Difference
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import newton_euler
+from robot_dynamics.papers.counts.general_arm import trace_general_arm
+from robot_dynamics.papers.counts.recursions import CountComparison, Difference
 
 FORMAL = (126, 100)
 """Multiplications and additions of one link by `formulations.newton_euler`, term by term.

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.operation_counts import general_arm, general_zero_arm
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.counts import general_arm, general_zero_arm
 from robot_dynamics.robot.robot import Robot
 
 Equations = Callable[[Robot, Array, Array, Array], Any]

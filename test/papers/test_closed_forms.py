@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.operation_counts.closed_forms import (
+from robot_dynamics.papers.counts.closed_forms import (
     LEE_TABLE_1,
     OURS,
     at,

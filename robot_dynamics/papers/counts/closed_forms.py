@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.operation_counts.general_arm import trace_general_arm
 from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes
 from robot_dynamics.compiler.graph.trace import Program, operation_count
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import dalembert, formulation_named, lagrange
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.counts.general_arm import trace_general_arm
 from robot_dynamics.robot.robot import Robot
 
 Polynomial = tuple[Fraction, ...]

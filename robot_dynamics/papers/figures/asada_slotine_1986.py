@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from docs.paper_figures.curves import COLOURS, PaperFigure, WorkedExample, draw_joints
-from docs.paper_figures.singular_track import Track, singular_track
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.figures.curves import COLOURS, PaperFigure, WorkedExample, draw_joints
+from robot_dynamics.papers.singular_track import Track, singular_track
 from robot_dynamics.statics import (
     Ellipsoid,
     endpoint_compliance,
@@ -97,5 +97,6 @@ and OD are radial. Chosen: A and D 1 mm inside the boundary, B and C 0.1 m from 
 Below it the ellipsoids of section 5.4, and the principal compliances of figure 4-9, at poses of the
 same motion, for joints of equal stiffness and links that are uniform rods; the longest axis of each
 is drawn alike.""",
+    ("book_3_8_rates", "book_ellipsoids"),
     track_figures,
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from matplotlib.figure import Figure
 
-from docs.paper_figures.curves import PaperFigure, WorkedExample, draw_joints, torques
 from robot_dynamics.formulations import zero_reference
+from robot_dynamics.papers.figures.curves import PaperFigure, WorkedExample, draw_joints, torques
 from robot_dynamics.papers.paper_arms import POUND_INCH, puma_type_arm
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 
@@ -41,5 +41,11 @@ joints return; the torques at both ends are the static ones; joints 2 and 3 carr
 The tilt of the hand is not legible in the copies at hand: 30 degrees is chosen (below 22 degrees
 joint 6 would make the turn). Joint 3 does not move at all on this circle, where the paper speaks of
 very small changes.""",
+    (
+        "zero_reference_5_values",
+        "zero_reference_6_rates",
+        "zero_reference_7_accelerations",
+        "zero_reference_8_torques",
+    ),
     circle_figures,
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from matplotlib.figure import Figure
 
-from docs.paper_figures.curves import (
+from robot_dynamics.formulations import kane
+from robot_dynamics.papers.figures.curves import (
     COLOURS,
     PaperFigure,
     WorkedExample,
@@ -16,7 +17,6 @@ from docs.paper_figures.curves import (
     shared_legend,
     torques,
 )
-from robot_dynamics.formulations import kane
 from robot_dynamics.papers.paper_arms import stanford_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
     LINE_TIME_S,
@@ -59,6 +59,7 @@ STANFORD = WorkedExample(
 [Angeles1989], section 7.1, figures 4 and 5. All joints move along one cycloid in ten seconds. Of
 the table of the arm two readings are possible. "Legible" takes the signs that can be made out, and
 the motion lowers the boom; "classic" is the arm as it was built, and the motion raises it.""",
+    ("kane_4_stanford_motion", "kane_5_stanford_torques"),
     stanford_figures,
 )
 
@@ -107,5 +108,6 @@ not suffice for that, nor a complete one. Drawn is the cubic spline that is both
 fewest knots that allow it, at thirds of the way, beside the polynomial of fifth degree with the
 same ends. The inertial data have two readings: "printed", in the frame that the paper states, and
 "distal", at the far end of each link, where they make better sense.""",
+    ("kane_6_line", "kane_7_thomas_tesar_motion", "kane_8_thomas_tesar_torques"),
     thomas_tesar_figures,
 )

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from benchmark.operation_counts.general_arm import without_constants
-from benchmark.operation_counts.recursions import CountComparison, Difference
-from benchmark.operation_counts.steps import count_steps, flat
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations.augmented_body import backward, forward
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.counts.general_arm import without_constants
+from robot_dynamics.papers.counts.recursions import CountComparison, Difference
+from robot_dynamics.papers.counts.steps import count_steps, flat
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia, Pose

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.operation_counts.general_arm import trace_general_arm
-from benchmark.operation_counts.general_zero_arm import trace_general_zero_arm
-from benchmark.operation_counts.strict_count import strict_zero_count
 from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import kane, zero_reference, zero_reference_direct
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.papers.counts.general_arm import CentroidalInertia, trace_general_arm
+from robot_dynamics.papers.counts.general_zero_arm import trace_general_zero_arm
+from robot_dynamics.papers.counts.strict_count import strict_zero_count
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Pose
 
@@ -58,6 +58,17 @@ class CountComparison:
 
 
 # -- Kane's equations -----------------------------------------------------------------------------
+
+ANGELES_TABLE_1 = (
+    ("Hollerbach (Lagrange)", "412n - 277", "320n - 201", 2195, 1719),
+    ("Luh, Walker, Paul (Newton-Euler)", "150n - 48", "131n - 48", 852, 738),
+    ("Walker, Orin (Newton-Euler)", "137n - 22", "101n - 11", 800, 595),
+    ("Hollerbach, Sahar (Newton-Euler)", "", "", 688, 558),
+    ("Kane, Levinson (Kane)", "", "", 646, 394),
+    ("Khalil et al. (Newton-Euler)", "105n - 92", "94n - 86", 538, 478),
+    ("Angeles, Ma, Rojas (Kane)", "105n - 109", "90n - 105", 521, 435),
+)
+"""[Angeles1989], table 1: author, polynomials, and their values for six joints."""
 
 
 def kane_count(n: int) -> OperationCount:
@@ -143,18 +154,31 @@ def _coincident(robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
 # -- zero reference position ----------------------------------------------------------------------
 
 
-def zero_reference_count(types: str = "RRRRRR") -> OperationCount:
-    """Ours: `formulations.zero_reference` on a general arm, types as in `general_zero_arm`."""
-    return operation_count(trace_general_zero_arm(types, _zero_reference))
+def zero_reference_count(types: str = "RRRRRR", *, one_product: bool = False) -> OperationCount:
+    """Ours: `formulations.zero_reference` on a general arm, types as in `general_zero_arm`.
 
+    Args:
+        types: A letter for each joint.
+        one_product: Whether each link has one product of inertia, as links with a plane of symmetry
+            have, in place of three.
+    """
+    equations = _with_one_product if one_product else _zero_reference
+    return operation_count(trace_general_zero_arm(types, equations))
+
+
+WEIGHT = (
+    "(27), (28): the weight W* in the axes of the link; (18) to (29) have no step that turns it "
+    "there. Ours turns gravity from link to link (9 + 6) and multiplies it by the mass (3)"
+)
 
 PRISMATIC_DIFFERENCES = (
     Difference(
-        -63,
-        -46,
-        "R(0, u_ok) is the identity: neither is it built (9 + 10) nor are six vectors multiplied "
+        -54,
+        -40,
+        "R(0, u_ok) is the identity: neither is it built (9 + 10) nor are five vectors multiplied "
         "by it (9 + 6 each); the paper does both, as its 2 sines and cosines show",
     ),
+    Difference(3, 0, "(27), (28): gravity, which does not turn, times the mass"),
     Difference(
         3,
         -3,
@@ -165,13 +189,23 @@ PRISMATIC_DIFFERENCES = (
 )
 
 
-def compare_zero_reference(letter: str = "R") -> CountComparison:
+ONE_PRODUCT = (
+    "an inertia with one product of inertia in place of three would save just these in (26), twice "
+    "4 / 4 of a joint; the paper does not say so, and its table 2 has three"
+)
+"""What the open part of Gupta's counts fits, to the last operation."""
+
+
+def compare_zero_reference(letter: str = "R", *, one_product: bool = False) -> CountComparison:
     """One more joint in a chain, beside the printed count of that type of joint.
 
     136 multiplications and 118 additions for a revolute joint, "R"; 139 and 118 for a prismatic
-    one, "P".
+    one, "P". `one_product` is that of `zero_reference_count`: then nothing stays open.
     """
-    more, fewer = zero_reference_count(f"RRR{letter}RRR"), zero_reference_count("RRRRRR")
+    more, fewer = (
+        zero_reference_count(types, one_product=one_product)
+        for types in (f"RRR{letter}RRR", "RRRRRR")
+    )
     return CountComparison(
         OperationCount(139 if letter == "P" else 136, 118, 2),
         OperationCount(
@@ -179,7 +213,7 @@ def compare_zero_reference(letter: str = "R") -> CountComparison:
             more.additions - fewer.additions,
             more.sines_cosines - fewer.sines_cosines,
         ),
-        PRISMATIC_DIFFERENCES if letter == "P" else (),
+        PRISMATIC_DIFFERENCES if letter == "P" else (Difference(12, 6, WEIGHT),),
     )
 
 
@@ -188,12 +222,13 @@ def strict_zero_reference_count(types: str = "RRRRRR") -> OperationCount:
     return strict_zero_count(types, _zero_reference)
 
 
-def compare_zero_reference_arm() -> CountComparison:
+def compare_zero_reference_arm(*, one_product: bool = False) -> CountComparison:
     """Six revolute joints, beside the printed 816 multiplications and 708 additions."""
     return CountComparison(
         OperationCount(816, 708, 12),
-        zero_reference_count("RRRRRR"),
+        zero_reference_count("RRRRRR", one_product=one_product),
         (
+            Difference(72, 36, WEIGHT),
             Difference(
                 -33,
                 -36,
@@ -224,6 +259,7 @@ def compare_direct_dynamics() -> CountComparison:
         OperationCount(2468, 1879, 12),
         direct_dynamics_count(),
         (
+            Difference(72, 36, WEIGHT),
             Difference(
                 -57,
                 -54,
@@ -236,6 +272,17 @@ def compare_direct_dynamics() -> CountComparison:
 
 def _zero_reference(robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
     return zero_reference.inverse_dynamics(robot, q, qd, qdd, {})
+
+
+def _with_one_product(robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+    """Leave of the products of inertia the one of x and z."""
+    kept = np.array([[True, False, True], [False, True, False], [True, False, True]])
+    links = [robot.links[0]]
+    for link in robot.links[1:]:
+        about_com = np.where(kept, link.inertia.about_com, 0.0)
+        body = CentroidalInertia.from_com(link.inertia.mass, link.inertia.com, about_com)
+        links.append(replace(link, inertia=body))
+    return _zero_reference(replace(robot, links=tuple(links)), q, qd, qdd)
 
 
 def _direct_dynamics(robot: Robot, q: Array, qd: Array, tau: Array) -> Any:

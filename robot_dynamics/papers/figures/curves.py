@@ -35,10 +35,18 @@ class PaperFigure(NamedTuple):
 
 
 class WorkedExample(NamedTuple):
-    """An arm and its motion: title, what was chosen where the print leaves it open, figures."""
+    """An arm and its motion.
+
+    Attributes:
+        title: What is shown.
+        about: What was chosen where the print leaves it open.
+        names: Of its figures, in their order.
+        figures: Draws them, with so many points of a curve.
+    """
 
     title: str
     about: str
+    names: tuple[str, ...]
     figures: Callable[[int], Iterable[PaperFigure]]
 
 

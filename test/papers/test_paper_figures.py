@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from docs.paper_figures.angeles_1989 import STANFORD, THOMAS_TESAR
-from docs.paper_figures.gupta_1986 import CIRCLE
 from oracles import pin_model
+from robot_dynamics.papers.figures.angeles_1989 import STANFORD, THOMAS_TESAR
+from robot_dynamics.papers.figures.gupta_1986 import CIRCLE
+from robot_dynamics.papers.figures.worked_examples import WORKED_EXAMPLES
+from robot_dynamics.papers.items import PUBLICATIONS, publication
 from robot_dynamics.papers.paper_arms import (
     POUND_INCH,
     puma_type_arm,
@@ -35,6 +37,17 @@ def figure_named(example, name):
 def pinocchio_torques(robot, motion):
     oracle = pin_model(robot)
     return np.array([oracle.inverse(*state) for state in zip(*motion, strict=True)])
+
+
+@pytest.mark.parametrize("example", WORKED_EXAMPLES, ids=lambda example: example.title)
+def test_an_example_draws_the_figures_that_it_names(example):
+    assert tuple(drawn.name for drawn in example.figures(POINTS)) == example.names
+
+
+def test_every_figure_of_an_item_is_one_that_is_drawn():
+    known = {name for example in WORKED_EXAMPLES for name in example.names}
+    items = [item for name in PUBLICATIONS for item in publication(name).items.values()]
+    assert {item.figure for item in items if item.figure} == known
 
 
 def test_the_puma_type_arm_on_its_circle():

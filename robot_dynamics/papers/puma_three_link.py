@@ -159,6 +159,31 @@ def puma_vectors(arm: PumaThreeLink, q: Array) -> PumaVectors:
     return PumaVectors((z_0, z_1, z_1), (np.zeros(3), p_2), c)
 
 
+def printed_inertia(arm: PumaThreeLink, q: Array) -> Array:
+    """D_ij of section 4, from r_i and c_i in base axes as printed, shape (3, 3), kg m^2."""
+    v = puma_vectors(arm, q)
+    c_2, c_3, r_1, r_3 = v.c[1], v.c[2], v.c[0], v.p_star[1] + v.c[2]
+    C1, S1, S2, C2 = np.cos(q[0]), np.sin(q[0]), np.sin(q[1]), np.cos(q[1])
+    S23, C23 = np.sin(q[1] + q[2]), np.cos(q[1] + q[2])
+    m1, m2, m3 = arm.masses
+    (_, I1yy, _), (I2xx, I2yy, I2zz), (I3xx, I3yy, I3zz) = arm.inertias
+
+    def along(x: Array) -> Any:
+        return S1 * x[1] + C1 * x[0]
+
+    def across(c: Array, r: Array) -> Any:
+        return -(C1 * c[2] * r[1]) + S1 * c[2] * r[0]
+
+    D33 = I3yy + m3 * (c_3[2] ** 2 + along(c_3) ** 2)
+    D23 = I3yy + m3 * (c_3[2] * r_3[2] + along(c_3) * along(r_3))
+    D22 = I2zz + I3yy + m2 * (c_2[2] ** 2 + along(c_2) ** 2) + m3 * (r_3[2] ** 2 + along(r_3) ** 2)
+    D13, D12 = m3 * across(c_3, r_3), m2 * across(c_2, c_2) + m3 * across(r_3, r_3)
+    D11 = I1yy + S2**2 * I2xx + C2**2 * I2yy + S23**2 * I3xx + C23**2 * I3zz
+    for m, r in ((m1, r_1), (m2, c_2), (m3, r_3)):
+        D11 = D11 + m * (r[0] ** 2 + r[1] ** 2)
+    return np.array([[D11, D12, D13], [D12, D22, D23], [D13, D23, D33]])
+
+
 def printed_h_tran(arm: PumaThreeLink, q: Array, qd: Array) -> Array:
     """H_1^tran to H_3^tran by the printed sums of brackets, shape (3,), N m."""
     v = puma_vectors(arm, q)

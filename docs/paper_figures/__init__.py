@@ -1,1 +1,0 @@
-"""The figures of the worked examples, redrawn: a file for each paper that has some."""

@@ -1,0 +1,1 @@
+"""Operation counts of the publications beside those of the equations here."""

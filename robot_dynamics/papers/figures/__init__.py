@@ -1,0 +1,1 @@
+"""Figures of the publications, redrawn; they need Matplotlib, of the extra `cli`."""
