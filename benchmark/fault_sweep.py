@@ -1,4 +1,4 @@
-"""Sweep random faults of states and references over arms, and write the table of docs/hardware.md.
+"""Sweep random faults of states and references over arms, and write the table of the record.
 
 python -m benchmark.fault_sweep                     seven arms, 100,000 scenarios each: 10 minutes
 python -m benchmark.fault_sweep --count 4096 --arms ur5
@@ -24,7 +24,7 @@ from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.fault_sweep import ALLOWED, KINDS, RATES, FaultRow, FaultSweep, rows
 
-PAGE = ROOT / "docs" / "hardware.md"
+PAGE = ROOT / "benchmark" / "records" / "faults.md"
 MARK = "benchmark.fault_sweep"
 
 ARMS = ("ur5", "panda", "xarm7", "ur10", "z1", "kinova", "planar_2r")

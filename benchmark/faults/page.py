@@ -13,7 +13,7 @@ from benchmark.faults.starts import ALLOWED, ORDERS, RESTARTS, Start
 from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
 
-PAGE = ROOT / "docs" / "hardware.md"
+PAGE = ROOT / "benchmark" / "records" / "faults.md"
 FAULTS, STARTS = "benchmark.faults", "benchmark.faults: starts"
 
 EXCESS, BEYOND = 0.1, 0.05
