@@ -1,4 +1,4 @@
-"""Measure task-space control, and write the results to docs/task-space.md.
+"""Measure task-space control, and write the results to benchmark/records/task-space.md.
 
 python -m benchmark.task_space              a quarter of an hour
 python -m benchmark.task_space --poses 2    a few minutes
@@ -14,7 +14,7 @@ from rich.console import Console
 from benchmark.machine import processor
 from benchmark.task_space import contact, delays, timing
 
-PAGE = Path(__file__).parents[2] / "docs" / "task-space.md"
+PAGE = Path(__file__).parents[1] / "records" / "task-space.md"
 BEGIN, END = "<!-- benchmark.task_space -->\n", "<!-- end -->\n"
 
 

@@ -44,7 +44,7 @@ from robot_dynamics.robot.endpoint import FINGERS, default_end_effector
 from robot_dynamics.spatial import Pose, rodrigues
 from robot_dynamics.trajectory.motions import sample_poses
 
-PAGE = Path(__file__).parents[2] / "docs" / "task-space-arms.md"
+PAGE = Path(__file__).parents[1] / "records" / "task-space-arms.md"
 BEGIN, END = "<!-- benchmark.task_space.arms -->\n", "<!-- end -->\n"
 
 STEP = 1e-3
