@@ -1,4 +1,4 @@
-"""Measure the detection of collisions, and write the tables of docs/collision.md.
+"""Measure the detection of collisions, and write the tables of benchmark/records/collision.md.
 
 python -m benchmark.collision                    10,000 motions of a Panda and a UR5: minutes
 python -m benchmark.collision --motions 200      a first impression; writes no page
@@ -19,7 +19,7 @@ from benchmark.machine import processor
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.robot import find_robot
 
-PAGE = Path(__file__).parents[2] / "docs" / "collision.md"
+PAGE = Path(__file__).parents[1] / "records" / "collision.md"
 BEGIN, END = "<!-- benchmark.collision -->\n", "<!-- end -->\n"
 
 MOTIONS = 10_000

@@ -118,7 +118,7 @@ def commands(*pages):
         line
         for page in pages
         for text in blocks(page, "")
-        for line in text.replace("\\\n", " ").splitlines()
+        for line in map(str.strip, text.replace("\\\n", " ").splitlines())
         if line.startswith("robot-dynamics ")
     ]
     return list(
