@@ -150,8 +150,12 @@ def _lines(cells: list[tuple[str, ...]]) -> str:
 
 def statuses() -> str:
     """Return the table of the statuses of the controller."""
-    head = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
-    return _lines([*head, *((f"`{row.status.name}`", row.condition, row.motion) for row in TABLE)])
+    head = ("", "status", "words in the log", "when (the first that holds)", "what the arm does")
+    rows = [
+        (str(int(row.status)), f"`{row.status.name}`", row.status.words, row.condition, row.motion)
+        for row in TABLE
+    ]
+    return _lines([head, ("---",) * len(head), *rows])
 
 
 def pages() -> Iterator[tuple[Path, str]]:
