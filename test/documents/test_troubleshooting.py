@@ -16,7 +16,8 @@ GAP = "…"
 
 def lines():
     """The lines in the first column of the tables."""
-    return re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), re.M)
+    cells = re.findall(r"^\| (`[^|]+`) \|", PAGE.read_text(encoding="utf-8"), re.M)
+    return [line for cell in cells for line in re.findall(r"`([^`]+)`", cell)]
 
 
 def printed():
