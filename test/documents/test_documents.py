@@ -10,7 +10,7 @@ import robot_dynamics
 from robot_dynamics.version import SITE
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".", "docs", "docs/nodes", "examples")
+FOLDERS = (".", "docs", "docs/nodes", "examples", "benchmark/records")
 PAGES = [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))]
 PACKAGE = ROOT / "robot_dynamics"
 
