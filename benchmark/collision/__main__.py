@@ -15,7 +15,7 @@ from rich.console import Console
 
 from benchmark.collision.blow import blows
 from benchmark.collision.motions import sensitivity
-from benchmark.machine import processor
+from benchmark.record import conditions
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.robot import find_robot
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     tail = rest.split(END)[1]
-    about = f"Measured in {took / 60.0:.0f} minutes on {processor()}.\n"
+    about = f"Measured in {took / 60.0:.0f} minutes on {conditions()}.\n"
     text = "\n\n".join([about.rstrip(), *sections]) + "\n"
     PAGE.write_text(f"{head}{BEGIN}{text}{END}{tail}", encoding="utf-8")
 
