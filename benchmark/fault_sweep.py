@@ -1,4 +1,4 @@
-"""Sweep random faults of states and references over arms, and write the table of docs/hardware.md.
+"""Sweep random faults of states and references over arms, and write the table of the record.
 
 python -m benchmark.fault_sweep                     seven arms, 100,000 scenarios each: 10 minutes
 python -m benchmark.fault_sweep --count 4096 --arms ur5
@@ -14,9 +14,9 @@ from time import perf_counter
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
 from benchmark.progress_bar import progress_bar, step
+from benchmark.record import conditions
 from benchmark.table import replace_part
 from robot_dynamics import read_urdf
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
@@ -24,7 +24,7 @@ from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.fault_sweep import ALLOWED, KINDS, RATES, FaultRow, FaultSweep, rows
 
-PAGE = ROOT / "docs" / "hardware.md"
+PAGE = ROOT / "benchmark" / "records" / "faults.md"
 MARK = "benchmark.fault_sweep"
 
 ARMS = ("ur5", "panda", "xarm7", "ur10", "z1", "kinova", "planar_2r")
@@ -79,7 +79,7 @@ def table(found: dict[str, dict[str, FaultRow]], count: int, seconds: float) -> 
     """Return the lines of the table."""
     rates = ", ".join(f"{rate:g}" for rate in RATES)
     lines = [
-        f"Measured on {processor()}: {count} scenarios of 5 s for each arm at {rates} Hz, with "
+        f"Measured on {conditions()}: {count} scenarios of 5 s for each arm at {rates} Hz, with "
         "masses up to 10 % wrong and unknown dry friction up to 3 % of the effort limits. Each "
         "cell gives the largest speed beyond that of the motion, relative to the speed limit, the "
         f"share of scenarios beyond {ALLOWED:g}, and the largest way outside the span of the "
@@ -100,7 +100,7 @@ def table(found: dict[str, dict[str, FaultRow]], count: int, seconds: float) -> 
 def table_of_variants(found: dict[str, dict[str, dict[str, FaultRow]]], count: int) -> list[str]:
     """Return the lines of the second table."""
     lines = [
-        f"Measured on {processor()}: {count} scenarios of each cell, as above. Each gives the "
+        f"Measured on {conditions()}: {count} scenarios of each cell, as above. Each gives the "
         f"largest speed of all faults, and the share of scenarios beyond {ALLOWED:g}.",
         "",
         "| change | " + " | ".join(found) + " |",

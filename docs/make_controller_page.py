@@ -1,4 +1,4 @@
-"""Write the tables and the picture of docs/controller.md from the code of the controller.
+"""Write the table and the picture of docs/controller.md from the code of the controller.
 
 Run it as `python docs/make_controller_page.py`.
 """
@@ -10,7 +10,6 @@ from html import escape
 from pathlib import Path
 
 from robot_dynamics.control.arm import ArmEquations
-from robot_dynamics.control.status import SENTENCES, TABLE
 from robot_dynamics.control.step import SETTINGS, Step
 
 PAGE = Path(__file__).with_name("controller.md")
@@ -84,24 +83,6 @@ def stages() -> str:
     return _table(rows)
 
 
-def statuses() -> str:
-    """Return the table of the statuses."""
-    rows = [("", "status", "words in the log", "when", "what the arm does")]
-    for row in TABLE:
-        status = row.status
-        rows.append((str(int(status)), f"`{status.name}`", status.words, row.condition, row.motion))
-    return _table(rows)
-
-
-def causes() -> str:
-    """Return the table of the causes."""
-    rows = [("", "cause", "sentence", "what to do")]
-    for cause, sentence in SENTENCES.items():
-        text = sentence.text.replace("{", "<i>").replace("}", "</i>")
-        rows.append((str(int(cause)), f"`{cause.name}`", text, sentence.remedy))
-    return _table(rows)
-
-
 def picture() -> str:
     """Return the picture of the step as SVG."""
     top, height, gap, left, width = 96, 42, 14, 250, 420
@@ -161,17 +142,15 @@ def picture() -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def with_tables(page: str) -> str:
-    """Return the page with all tables as the code defines them now."""
-    for name, text in (("stages", stages()), ("statuses", statuses()), ("causes", causes())):
-        first, last = f"<!-- make_controller_page.py: {name} -->\n", "<!-- end -->"
-        before, found, rest = page.partition(first)
-        if not found:
-            raise SystemExit(f"{PAGE.name}: no place '{first.strip()}'")
-        page = before + first + text + rest[rest.index(last) :]
-    return page
+def with_table(page: str) -> str:
+    """Return the page with the table as the code defines it now."""
+    first, last = "<!-- make_controller_page.py: stages -->\n", "<!-- end -->"
+    before, found, rest = page.partition(first)
+    if not found:
+        raise SystemExit(f"{PAGE.name}: no place '{first.strip()}'")
+    return before + first + stages() + rest[rest.index(last) :]
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Write the parameters of every node and the statuses of the controller into docs/nodes.md.
+"""Write the parameters of every node, and the statuses of the controller, into the pages of nodes.
 
 The parameters of the controller of ros2_control are written into its package.
 
@@ -8,7 +8,7 @@ Run it as `python docs/make_parameter_tables.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from robot_dynamics.control.status import TABLE
@@ -41,7 +41,7 @@ from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParamet
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
 from robot_dynamics.nodes.viewer_node import ViewerParameters
 
-PAGE = Path(__file__).with_name("nodes.md")
+DOCS = Path(__file__).parent
 
 LOOPS = ("drive.<joint>", DriveGainParameters)
 DRIVES = (
@@ -90,9 +90,6 @@ NODES = {
 
 WITH_MODEL = ("feedforward_node", "controller_node", "monitor_node")
 """Nodes that compute efforts with the model of the robot."""
-
-COMMON = "Common parameters"
-"""Heading of the section with the parameters that several nodes share."""
 
 
 def rows(node: str) -> list[tuple[str, str, str]]:
@@ -148,33 +145,41 @@ def _names(nodes: list[str]) -> str:
 
 
 def _lines(cells: list[tuple[str, ...]]) -> str:
-    return "".join(" | ".join(row) + "\n" for row in cells)
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
 def statuses() -> str:
     """Return the table of the statuses of the controller."""
-    rows = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
-    rows += [(f"`{row.status.name}`", row.condition, row.motion) for row in TABLE]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    head = ("", "status", "words in the log", "when (the first that holds)", "what the arm does")
+    rows = [
+        (str(int(row.status)), f"`{row.status.name}`", row.status.words, row.condition, row.motion)
+        for row in TABLE
+    ]
+    return _lines([head, ("---",) * len(head), *rows])
 
 
-def with_tables(page: str) -> str:
-    """Return the page with all tables as the code declares them now."""
-    tables = {node: table(node) for node in NODES} | {COMMON: common_table()}
-    for heading, text in tables.items():
-        page = _with_table(page, heading, r"parameter \|", text)
-    return _with_table(page, "controller_node", r"\| status", statuses()).rstrip("\n") + "\n"
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield every page with its tables as the code declares them now."""
+    tables = {"nodes.md": {"common": common_table()}}
+    tables |= {f"nodes/{node}.md": {"parameters": table(node)} for node in NODES}
+    tables["nodes/controller_node.md"]["statuses"] = statuses()
+    for name, parts in tables.items():
+        text = (DOCS / name).read_text(encoding="utf-8")
+        for part, rows_of_part in parts.items():
+            text = _with_part(name, text, part, rows_of_part)
+        yield DOCS / name, text
 
 
-def _with_table(page: str, heading: str, first: str, text: str) -> str:
-    """Replace the table of a section whose first column has that name."""
-    section = re.compile(rf"(^## {heading}\n(?:(?!^## ).)*?)^{first} .*?(?=\n\n|\Z)", re.M | re.S)
-    found = section.search(page)
-    if found is None:
-        raise SystemExit(f"{PAGE.name}: no section '## {heading}' with a table '{first}'")
-    return page[: found.end(1)] + text.rstrip("\n") + page[found.end() :]
+def _with_part(name: str, page: str, part: str, text: str) -> str:
+    """Replace the part of a page between its mark and the end."""
+    first, last = f"<!-- make_parameter_tables.py: {part} -->\n", "<!-- end -->"
+    before, found, rest = page.partition(first)
+    if not found:
+        raise SystemExit(f"{name}: no place '{first.strip()}'")
+    return before + first + text + rest[rest.index(last) :]
 
 
 if __name__ == "__main__":
     (package_folder() / FILE).write_text(parameter_library(), encoding="utf-8")
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, page in pages():
+        path.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Measure the detection of collisions, and write the tables of docs/collision.md.
+"""Measure the detection of collisions, and write the tables of benchmark/records/collision.md.
 
 python -m benchmark.collision                    10,000 motions of a Panda and a UR5: minutes
 python -m benchmark.collision --motions 200      a first impression; writes no page
@@ -15,11 +15,11 @@ from rich.console import Console
 
 from benchmark.collision.blow import blows
 from benchmark.collision.motions import sensitivity
-from benchmark.machine import processor
+from benchmark.record import conditions
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.robot import find_robot
 
-PAGE = Path(__file__).parents[2] / "docs" / "collision.md"
+PAGE = Path(__file__).parents[1] / "records" / "collision.md"
 BEGIN, END = "<!-- benchmark.collision -->\n", "<!-- end -->\n"
 
 MOTIONS = 10_000
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     tail = rest.split(END)[1]
-    about = f"Measured in {took / 60.0:.0f} minutes on {processor()}.\n"
+    about = f"Measured in {took / 60.0:.0f} minutes on {conditions()}.\n"
     text = "\n\n".join([about.rstrip(), *sections]) + "\n"
     PAGE.write_text(f"{head}{BEGIN}{text}{END}{tail}", encoding="utf-8")
 

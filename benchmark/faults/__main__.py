@@ -7,8 +7,8 @@
 
 The robot is MuJoCo in a process of its own. Its joint_states name the joints in reversed order,
 without efforts and with noisy velocities; its joints have dry friction that no URDF names; it keeps
-the last command. The tables replace those in docs/hardware.md, or go to --out. Exit status 1 if a
-bound was exceeded.
+the last command. The tables replace those of benchmark/records/faults.md, or go to --out. Exit
+status 1 if a bound was exceeded.
 """
 
 from __future__ import annotations

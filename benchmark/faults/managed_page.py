@@ -9,7 +9,7 @@ from benchmark.faults.managed_runs import OF_PLANT, OTHER_S, STOPPED_S, TURN_S
 from benchmark.faults.page import ABOUT, BEYOND, CONDITIONS, EXCESS, fault_rows
 from benchmark.faults.plant import JUMP
 from benchmark.faults.runs import WATCHED_S, Case, Result
-from benchmark.machine import processor
+from benchmark.record import conditions
 
 MANAGER = "benchmark.faults: manager"
 
@@ -47,7 +47,7 @@ def exceeded(result: Result) -> bool:
 def manager_table(found: Mapping[Case, Result], load: str) -> list[str]:
     """Return the table, one row for each fault."""
     about = (
-        f"Measured on {processor()}, load average {load}. {CONDITIONS} Each cell gives, within "
+        f"Measured on {conditions()}, load average {load}. {CONDITIONS} Each cell gives, within "
         f"{WATCHED_S:g} s, the largest speed beyond that of the motion, relative to the speed "
         "limit, the largest way beyond the ends of the motion, rad, and the largest change of an "
         "effort in a cycle, relative to that of `effort_rate`. Sentence and last status are those "

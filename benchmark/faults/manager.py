@@ -8,8 +8,9 @@
 
 ros2_control_node runs the model controller, behind the stock joint_trajectory_controller or alone.
 Its hardware component is MuJoCo with joints in reversed order, noisy velocities, and friction that
-no URDF names; the drives keep the last command. The table replaces the one in docs/hardware.md,
-with --drivers the one in docs/drivers.md, or goes to --out. Exit status 1 if a bound was exceeded.
+no URDF names; the drives keep the last command. The table replaces that of
+benchmark/records/faults.md, with --drivers that of benchmark/records/drivers.md, or goes to --out.
+Exit status 1 if a bound was exceeded.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from benchmark.faults.plant import DELAY_S, JUMP, KINDS, RUNAWAY, VELOCITY_NOISE
 from benchmark.faults.poses import AFTER_S
 from benchmark.faults.runs import ENDED_S, NICENESS, WATCHED_S, Case, Result
 from benchmark.faults.starts import ALLOWED, ORDERS, RESTARTS, Start
-from benchmark.machine import processor
 from benchmark.nodes.processes import ROOT
+from benchmark.record import conditions
 
-PAGE = ROOT / "docs" / "hardware.md"
+PAGE = ROOT / "benchmark" / "records" / "faults.md"
 FAULTS, STARTS = "benchmark.faults", "benchmark.faults: starts"
 
 EXCESS, BEYOND = 0.1, 0.05
@@ -60,7 +60,7 @@ def unsafe(case: Case, result: Result) -> bool:
 def fault_table(found: Mapping[Case, Result], load: str) -> list[str]:
     """Return the table of faults, one row for each."""
     about = (
-        f"Measured on {processor()}, load average {load}, nodes at a niceness of {NICENESS}. "
+        f"Measured on {conditions()}, load average {load}, nodes at a niceness of {NICENESS}. "
         f"{CONDITIONS} Each cell gives, within {WATCHED_S:g} s ({ENDED_S:g} s where nodes end), "
         "the largest speed beyond that of the motion, relative to the speed limit, and the largest "
         "way beyond the ends of the motion, rad. Sentence and last status are those of the worst "
@@ -106,8 +106,8 @@ def start_table(moved: Mapping[Start, float], load: str) -> list[str]:
     """Return the table of starts: motions that were not requested, of all runs."""
     first = next(iter(moved))
     lines = [
-        f"Measured on {processor()}, load average {load}: {first.robot} at {first.rate:g} Hz. Each "
-        f"cell gives how many of {len(ORDERS)} orders of start moved the arm by more than "
+        f"Measured on {conditions()}, load average {load}: {first.robot} at {first.rate:g} Hz. "
+        f"Each cell gives how many of {len(ORDERS)} orders of start moved the arm by more than "
         f"{ALLOWED:g} rad, and the largest motion, rad.",
         "",
         "| restarted | " + " | ".join(_condition(*flags) for flags in MEANWHILE) + " |",

@@ -30,7 +30,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import urdf_text
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 
-DRIVERS_PAGE = ROOT / "docs" / "drivers.md"
+DRIVERS_PAGE = ROOT / "benchmark" / "records" / "drivers.md"
 
 STAND_INS = {
     "ur": "ur5",

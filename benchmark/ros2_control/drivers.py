@@ -8,7 +8,7 @@
 The plants are MuJoCo with the traits of the robots (driver_arms.py). Today: the stock
 joint_trajectory_controller, with a PID on efforts, or on positions where the drives close the loop.
 The model controller has the parameters of the driver's profile. The table replaces the one in
-docs/drivers.md, or goes to --out.
+benchmark/records/drivers.md, or goes to --out.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python -m benchmark.ros2_control.wrong_profiles [--descriptions FOLDER] [--only CASE]
 
 The plants are those of `benchmark.ros2_control.drivers`. The table replaces the one in
-docs/drivers.md, or goes to --out.
+benchmark/records/drivers.md, or goes to --out.
 """
 
 from __future__ import annotations

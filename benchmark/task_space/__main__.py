@@ -1,4 +1,4 @@
-"""Measure task-space control, and write the results to docs/task-space.md.
+"""Measure task-space control, and write the results to benchmark/records/task-space.md.
 
 python -m benchmark.task_space              a quarter of an hour
 python -m benchmark.task_space --poses 2    a few minutes
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmark.machine import processor
+from benchmark.record import conditions
 from benchmark.task_space import contact, delays, timing
 
-PAGE = Path(__file__).parents[2] / "docs" / "task-space.md"
+PAGE = Path(__file__).parents[1] / "records" / "task-space.md"
 BEGIN, END = "<!-- benchmark.task_space -->\n", "<!-- end -->\n"
 
 
@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--poses", type=int, default=20, help="poses of each arm")
     options = parser.parse_args()
     console = Console()
-    lines = [f"Measured on {processor()}.", ""]
+    lines = [f"Measured on {conditions()}.", ""]
     lines += [*timing.rows(), ""]
     console.print("\n".join(lines), markup=False)
     lines += [*contact.rows(), "", contact.ABOUT_FEEDBACK, "", *contact.wrong_rows(), ""]

@@ -29,8 +29,8 @@ from lxml import etree
 from rich.console import Console
 
 from benchmark.cases import quiet
-from benchmark.machine import processor
 from benchmark.progress_bar import progress_bar, step
+from benchmark.record import conditions
 from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
 from robot_dynamics.control.limits import effort_limits, velocity_limits
@@ -44,7 +44,7 @@ from robot_dynamics.robot.endpoint import FINGERS, default_end_effector
 from robot_dynamics.spatial import Pose, rodrigues
 from robot_dynamics.trajectory.motions import sample_poses
 
-PAGE = Path(__file__).parents[2] / "docs" / "task-space-arms.md"
+PAGE = Path(__file__).parents[1] / "records" / "task-space-arms.md"
 BEGIN, END = "<!-- benchmark.task_space.arms -->\n", "<!-- end -->\n"
 
 STEP = 1e-3
@@ -498,7 +498,7 @@ def main() -> int:
     console.print("\n".join(lines), markup=False, soft_wrap=True, highlight=False)
     if options.write:
         head, _, rest = PAGE.read_text().partition(BEGIN)
-        text = "\n".join([f"Measured on {processor()}.", "", *lines])
+        text = "\n".join([f"Measured on {conditions()}.", "", *lines])
         PAGE.write_text(head + BEGIN + text + "\n" + END + rest.partition(END)[2])
     return 0
 

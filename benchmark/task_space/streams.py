@@ -2,7 +2,7 @@
 
 The target alone is simulated, with an end effector that is where it is led to. A sine of 80 mm at
 0.3 Hz is sampled and sent. `python -m benchmark.task_space.streams` writes a table to
-docs/task-space.md within a minute.
+benchmark/records/task-space.md within a minute.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose, rotation_about
 from robot_dynamics.trajectory.streams import MARGIN
 
-PAGE = Path(__file__).parents[2] / "docs" / "task-space.md"
+PAGE = Path(__file__).parents[1] / "records" / "task-space.md"
 AMPLITUDE_M, AMPLITUDE_RAD, FREQUENCY = 0.08, 0.1, 0.3
 PERIOD_S = 2e-3
 SECONDS, SETTLED_S = 24.0, 4.0

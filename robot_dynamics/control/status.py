@@ -1,7 +1,7 @@
 """Status of a controller: the table of statuses, and the causes that stop an arm.
 
 In every cycle the first row of `TABLE` whose condition holds is the status. The rows are the
-definition: the step evaluates their conditions, and docs/nodes.md prints their texts.
+definition: the step evaluates their conditions, and the documents print their texts.
 """
 
 from __future__ import annotations

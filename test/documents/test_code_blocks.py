@@ -4,6 +4,7 @@ import ast
 import re
 from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -12,8 +13,9 @@ from robot_dynamics.errors import MissingPackageError
 
 ROOT = Path(__file__).parents[2]
 RUNNABLE = (
-    *("array-libraries", "dh-table", "elastic-joints", "extending", "first-steps", "guarantees"),
-    *("index", "kernels", "kinematics", "moving-bases", "own-robot", "studies"),
+    *("array-libraries", "dh-table", "drivers", "elastic-joints", "extending", "first-steps"),
+    *("guarantees", "index", "kernels", "kinematics", "moving-bases", "own-robot", "studies"),
+    "task-space",
 )
 OF_DEVELOPERS = ("extending",)
 """Pages whose code imports more than the API."""
@@ -26,7 +28,8 @@ SHIPPED = {"planar_2r"}
 def blocks(page):
     """Return the blocks of Python of a page."""
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    found = re.findall(r"^( *)```python\n(.*?)^\1```$", text, re.M | re.S)
+    return [dedent(code) for _, code in found]
 
 
 PAGES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))

@@ -1,4 +1,4 @@
-"""The page on the controller has the tables and the picture of the code."""
+"""The page on the controller has the table and the picture of the code."""
 
 import importlib.util
 from pathlib import Path
@@ -14,10 +14,10 @@ def script():
     return module
 
 
-def test_the_page_has_the_tables_of_the_code():
+def test_the_page_has_the_table_of_the_code():
     module = script()
     page = module.PAGE.read_text(encoding="utf-8")
-    assert module.with_tables(page) == page, STALE
+    assert module.with_table(page) == page, STALE
 
 
 def test_the_picture_is_that_of_the_code():

@@ -10,11 +10,8 @@ import robot_dynamics
 from robot_dynamics.version import SITE
 
 ROOT = Path(__file__).parents[2]
-PAGES = [
-    page
-    for folder in (".", "docs", "examples", "benchmark/records")
-    for page in sorted(ROOT.glob(f"{folder}/*.md"))
-]
+FOLDERS = (".", "docs", "docs/nodes", "examples", "benchmark/records")
+PAGES = [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))]
 PACKAGE = ROOT / "robot_dynamics"
 
 PATH = re.compile(r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|yaml|csv|urdf|toml|cfg)")

@@ -1,4 +1,4 @@
-"""Every test that docs/hardware.md names for a fault of earlier versions is there."""
+"""Every test that benchmark/records/faults.md names for a fault of earlier versions is there."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMED = re.findall(r"`(test/\S+\.py)::(test_\w+)`", (ROOT / "docs/hardware.md").read_text())
+NAMED = re.findall(
+    r"`(test/\S+\.py)::(test_\w+)`", (ROOT / "benchmark/records/faults.md").read_text()
+)
 
 
 def test_the_page_names_tests():

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ GOAL = [0.8, -0.5]
 def blocks(page, language):
     """The code blocks of that language."""
     found = [text.split("\n", 1) for text in page.read_text().split("```")[1::2]]
-    return [text for kind, text in found if kind == language]
+    return [dedent(text) for kind, text in found if kind == language]
 
 
 def block(language, containing, page=README):

@@ -1,6 +1,6 @@
 """Onlookers ended in every way.
 
-`python -m benchmark.faults` ends the other nodes and writes the table of docs/hardware.md.
+`python -m benchmark.faults` ends the other nodes and writes its record.
 """
 
 import signal

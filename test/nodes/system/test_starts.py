@@ -1,6 +1,6 @@
 """No start and no restart moves an arm by itself, also where another node publishes zeros.
 
-`python -m benchmark.faults` tries all orders of start and writes the table of docs/hardware.md.
+`python -m benchmark.faults` tries all orders of start and writes its record.
 """
 
 import pytest
