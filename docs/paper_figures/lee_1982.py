@@ -1,4 +1,4 @@
-"""Section 3 of [Lee1982] on six joints: the table of the page publications/lee.md."""
+"""Section 3 of [Lee1982] on six joints: the table of benchmark/records/publications/lee.md."""
 
 from __future__ import annotations
 

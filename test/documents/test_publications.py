@@ -13,7 +13,7 @@ from docs.paper_figures.lee_1982 import compare_on_the_circle, markdown_table
 TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "docs" / "publications"
+FOLDER = ROOT / "benchmark" / "records" / "publications"
 INDEX = ROOT / "docs" / "publications.md"
 PAGES = [INDEX, *sorted(FOLDER.glob("*.md"))]
 
