@@ -11,7 +11,7 @@ import pytest
 TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "docs" / "publications"
+FOLDER = ROOT / "benchmark" / "records" / "publications"
 INDEX = ROOT / "docs" / "publications.md"
 PAGES = [INDEX, *sorted(FOLDER.glob("*.md"))]
 
