@@ -36,10 +36,10 @@ demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
 # Keep byte code, also against the shell's setting: every process of a test would compile all again
 test test-thorough: export PYTHONDONTWRITEBYTECODE =
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
-test-thorough: $(VENV)/.test
+test-thorough: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) --dist worksteal -m thorough $(PYTEST_ARGS)
 
 lint: $(VENV)/.test
@@ -72,6 +72,12 @@ $(VENV)/.test: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with what the tests need into $(VENV) ..."
 	$(PIP) -e ".[$(ROS_EXTRA)test]"
 	@touch $@ $(VENV)/.demo $(VENV)/.view
+
+# Types that no index has; where they cannot be built, it says so and their tests skip
+INTERFACES := $(shell find test/interfaces -type f -not -name "*.pyc")
+$(VENV)/.interfaces: $(INTERFACES) | $(VENV)/.test
+	@echo "Building the interfaces that the tests need into $(VENV) ..."
+	-@$(BIN)/python test/interfaces/build.py && touch $@
 
 $(VENV)/.bench: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with its peers into $(VENV) ..."

@@ -19,6 +19,7 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
     "ros-std-msgs==5.3.6",
     "ros-std-srvs==5.3.6",
     "ros-geometry-msgs==5.3.6",
+    "ros-nav-msgs==5.3.6",
     "ros-diagnostic-msgs==5.3.6",
     "ros-visualization-msgs==5.3.6",
     "ros-rosgraph-msgs==2.0.3",
