@@ -73,6 +73,7 @@ REAL_TIME = (
     "test/documents/test_identify_and_follow.py",
     "test/documents/test_readme.py",
     "test/viewer/test_viewer_node.py",
+    "test/test_moveit_client.py",
 )
 
 # Tests of nodes, pages and commands: they wait for motions, messages and processes
