@@ -50,7 +50,7 @@ EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'" 
 # Array libraries that take compiled equations: `Dynamics.as_casadi`, `as_jax`, `as_torch`
 CASADI = ["casadi>=3.6"]
 JAX = ["jax>=0.5"]
-TORCH = ["torch>=2.2"]
+TORCH = ["torch>=2.4"]
 
 TEST = [
     "pytest>=9",
