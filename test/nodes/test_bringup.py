@@ -352,12 +352,6 @@ def test_rviz_shows_the_robot_of_the_launch_from_a_distance_that_it_fits_in():
         assert max(map(abs, view["Focal Point"].values())) < 0.1 * size  # near the root
 
 
-@pytest.mark.parametrize(("rate", "held"), [("", 200), ("250", 200), ("4000", 800)])
-def test_joint_states_wait_in_rviz_for_four_periods_of_robot_state_publisher(rate, held):
-    _, manager = rviz(rate=rate)
-    assert display(manager, "Joint efforts")["Topic"]["Filter size"] == held
-
-
 def test_rviz_elsewhere_gets_all_that_it_shows():
     here, elsewhere = (
         [node.executable for node in started(rviz=value, repeat="true")]

@@ -64,8 +64,7 @@ def displays(
             )
         )
     if given["rviz"] == "true":
-        rate = float(given["rate"] or 0.0)
-        config = given["rviz_config"] or File(rviz_config(robot, rate, ghost=in_joints))
+        config = given["rviz_config"] or File(rviz_config(robot, ghost=in_joints))
         started.append(
             StartedNode(
                 "rviz2",
