@@ -55,7 +55,7 @@ def main() -> int:
     folder = Path(*sys.argv[1:2] or [sysconfig.get_path("purelib")])
     target = folder / PACKAGE
     there = find_spec(PACKAGE)  # without an origin it is the folder of the definitions
-    if there and there.origin and not (target / BUILT_HERE).exists():
+    if there and there.origin and not (Path(there.origin).parent / BUILT_HERE).exists():
         return 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
