@@ -3,6 +3,7 @@
 #             identify a robot whose masses are not those of its URDF, and follow it again
 # make test   the test suite
 # make test-thorough   what it leaves out: every robot at hand, every formulation of each kind
+# make test-kilted   the tests of nodes, with the wheels of ROS 2 Kilted
 # make bench  speed beside that of peers, written to benchmark/records
 # make bench-nodes  rate, jitter, latency and CPU of the nodes, written to benchmark/records
 # make site   the documents as a site, in site/
@@ -25,7 +26,7 @@ ROS_EXTRA := $(shell $(PYTHON) -c "import rclpy" 2>/dev/null || echo ros,)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough lint site bench bench-nodes clean
+.PHONY: help demo test test-thorough test-kilted lint site bench bench-nodes clean
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -34,13 +35,19 @@ demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
 	$(if $(IDENTIFY),$(BIN)/python examples/identify_and_follow.py "$(ROBOT)",$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(RECORD),--record "$(RECORD)"))
 
 # Keep byte code, also against the shell's setting: every process of a test would compile all again
-test test-thorough: export PYTHONDONTWRITEBYTECODE =
+test test-thorough test-kilted: export PYTHONDONTWRITEBYTECODE =
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
-test-thorough: $(VENV)/.test
+test-thorough: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) --dist worksteal -m thorough $(PYTEST_ARGS)
+
+KILTED := $(VENV)/kilted
+KILTED_TESTS ?= test/nodes test/recordings/test_recorder_node.py test/test_launch.py test/test_moveit_client.py
+
+test-kilted: $(KILTED)/.ros
+	$(KILTED)/bin/python -m pytest $(WORKERS) $(KILTED_TESTS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -72,6 +79,24 @@ $(VENV)/.test: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with what the tests need into $(VENV) ..."
 	$(PIP) -e ".[$(ROS_EXTRA)test]"
 	@touch $@ $(VENV)/.demo $(VENV)/.view
+
+# Types that no index has; where they cannot be built, it says so and their tests skip
+INTERFACES := $(shell find test/interfaces -type f -not -name "*.pyc")
+$(VENV)/.interfaces: $(INTERFACES) | $(VENV)/.test
+	@echo "Building the interfaces that the tests need into $(VENV) ..."
+	-@$(BIN)/python test/interfaces/build.py && touch $@
+
+# The packages of ROS are those of Kilted, all others those of the tests
+$(KILTED)/.ros: $(INTERFACES) Makefile | $(VENV)/.test
+	@echo "Installing the wheels of ROS 2 Kilted into $(KILTED) ..."
+	$(BIN)/python -m venv $(KILTED)
+	$(KILTED)/bin/python -m pip install --quiet --disable-pip-version-check "ros-rclpy[fastrtps]==9.1.2" \
+	  $(foreach name,sensor trajectory std geometry nav diagnostic visualization,ros-$(name)-msgs==5.5.1) \
+	  ros-std-srvs==5.5.1 ros-rosgraph-msgs==2.3.0 ros-lifecycle-msgs==2.3.0 ros-ament-index-python==1.11.0
+	@$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(\"%s\")' % sysconfig.get_path('purelib'))" \
+	  > $$($(KILTED)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth
+	$(KILTED)/bin/python test/interfaces/build.py
+	@touch $@
 
 $(VENV)/.bench: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with its peers into $(VENV) ..."

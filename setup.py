@@ -19,6 +19,7 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
     "ros-std-msgs==5.3.6",
     "ros-std-srvs==5.3.6",
     "ros-geometry-msgs==5.3.6",
+    "ros-nav-msgs==5.3.6",
     "ros-diagnostic-msgs==5.3.6",
     "ros-visualization-msgs==5.3.6",
     "ros-rosgraph-msgs==2.0.3",
@@ -26,7 +27,8 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
     "ros-ament-index-python==1.8.1",
 ]
 VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
-    "viser>=1.0",
+    "viser>=1.0,<1.2",  # the gate stands between it and websockets: test a new release first
+    "websockets>=13.1,<17",
     "msgspec>=0.18",
     "trimesh>=4",
     "pycollada>=0.8",
@@ -49,7 +51,7 @@ EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'" 
 # Array libraries that take compiled equations: `Dynamics.as_casadi`, `as_jax`, `as_torch`
 CASADI = ["casadi>=3.6"]
 JAX = ["jax>=0.5"]
-TORCH = ["torch>=2.2"]
+TORCH = ["torch>=2.4"]
 
 TEST = [
     "pytest>=9",

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # Not LOCALHOST, which means shared memory: what a process that is killed held there stays, and may
 # stay locked for others. The profile is of the loopback device, too
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
-for variable in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
-    os.environ[variable] = str(Path(__file__).parent / "data" / "loopback.xml")
+with suppress(ModuleNotFoundError):
+    from robot_dynamics.nodes.ros.transport import PROFILES, profiles_variable
+
+    for variable in PROFILES:
+        os.environ.pop(variable, None)
+    os.environ[profiles_variable()] = str(Path(__file__).parent / "data" / "loopback.xml")
 
 # It would win over both. Tests get the same network in every shell
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
@@ -73,6 +78,7 @@ REAL_TIME = (
     "test/documents/test_identify_and_follow.py",
     "test/documents/test_readme.py",
     "test/viewer/test_viewer_node.py",
+    "test/test_moveit_client.py",
 )
 
 # Tests of nodes, pages and commands: they wait for motions, messages and processes

@@ -1,12 +1,14 @@
 """Checks and conversions of kernel arguments, for calls that the native entry declines.
 
-A kernel takes each input as one sample, shape S, or as a batch, shape (N, *S).
+A kernel takes each input as one sample, shape S, or as a batch, shape (N, *S). Here it may have
+more leading axes, shape (N, k, *S), which the results get too.
 Lists, other dtypes and non-contiguous arrays are converted here. An argument that
 cannot be converted raises an error that names it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -33,6 +35,7 @@ class Arguments:
         batch: Number of samples N; None for a single one.
         dtype: float64 or float32.
         columns: Samples of every batch lie side by side in memory; see `in_columns`.
+        results: The outputs with all leading axes, in which `outputs` has one axis.
     """
 
     inputs: tuple[Array, ...]
@@ -41,10 +44,11 @@ class Arguments:
     batch: int | None
     dtype: np.dtype[Any]
     columns: bool = False
+    results: tuple[Array, ...] = ()
 
     def finish(self) -> tuple[Array, ...]:
         """Copy results into arrays of the caller that could not be written directly."""
-        for answer, result in zip(self.answers, self.outputs, strict=True):
+        for answer, result in zip(self.answers, self.results or self.outputs, strict=True):
             if answer is not result:
                 answer[...] = result
         return self.answers
@@ -114,9 +118,15 @@ def check_arguments(
     converted = [real_numbers(name, value) for name, value in zip(names, arrays, strict=True)]
     single = np.float32 if _all_float32(converted) else np.float64
     dtype: np.dtype[Any] = np.dtype(single)
-    batch = _batch_size(shapes, converted)
+    lead = _leading_axes(shapes, converted)
     converted = [a.astype(dtype, copy=False) for a in converted]
-    columns = in_columns(shapes, converted)
+    if len(lead) > 1:
+        converted = [
+            a if a.shape == shape else a.reshape((math.prod(lead), *shape))
+            for a, shape in zip(converted, shapes.values(), strict=True)
+        ]
+    batch = math.prod(lead) if lead else None
+    columns = len(lead) < 2 and in_columns(shapes, converted)
     inputs = tuple(
         a
         if columns and a.ndim > len(shape)
@@ -126,30 +136,38 @@ def check_arguments(
     if finite:
         for name, a in zip(names, inputs, strict=True):
             refuse_non_finite(name, a)
-    lead: Shape = () if batch is None else (batch,)
     results, answers = _outputs(outputs, lead, dtype, out, inputs, "F" if columns else "C")
-    return Arguments(inputs, results, answers, batch, dtype, columns)
+    if len(lead) < 2:
+        return Arguments(inputs, results, answers, batch, dtype, columns)
+    flat = tuple(
+        result.reshape((batch, *shape))
+        for result, shape in zip(results, outputs.values(), strict=True)
+    )
+    return Arguments(inputs, flat, answers, batch, dtype, columns, results)
 
 
 def _all_float32(arrays: Sequence[Array]) -> bool:
     return bool(arrays) and all(a.dtype == np.float32 for a in arrays)
 
 
-def _batch_size(shapes: Mapping[str, Shape], arrays: Sequence[Array]) -> int | None:
-    """N of a batch, None for single samples."""
-    batch: int | None = None
+def _leading_axes(shapes: Mapping[str, Shape], arrays: Sequence[Array]) -> Shape:
+    """Return the axes before those of one sample, which all arrays but single samples have."""
+    lead: Shape = ()
     first = ""
     for (name, shape), array in zip(shapes.items(), arrays, strict=True):
         if array.shape == shape:
             continue
-        if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
+        before = array.ndim - len(shape)
+        if before < 1 or array.shape[before:] != shape:
             one, many = _written(shape), _written(("N", *shape))
             raise ShapeError(f"{name} must have shape {one} or {many}, got {_written(array.shape)}")
-        if batch is None:
-            batch, first = len(array), name
-        elif batch != len(array):
-            raise ShapeError(f"{name} has {len(array)} samples but {first} has {batch}")
-    return batch
+        own = array.shape[:before]
+        if not lead:
+            lead, first = own, name
+        elif lead != own:
+            samples = [str(one[0]) if len(one) == 1 else _written(one) for one in (own, lead)]
+            raise ShapeError(f"{name} has {samples[0]} samples but {first} has {samples[1]}")
+    return lead
 
 
 def _outputs(

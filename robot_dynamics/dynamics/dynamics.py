@@ -53,10 +53,10 @@ Base = BaseMotion | npt.ArrayLike | None
 class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     """Compiled equations of motion of a robot.
 
-    Every method takes one state or many: shape (n,) or (N, n) with n = `robot.dof` entries in
-    the order of `robot.joint_names`, and answers in the same shape. A mapping by joint name, in
-    which joints left out are 0, or a data frame with a column per joint will do as well. Positions
-    are in rad or m, efforts in N m or N. Followers of mimic joints move with their
+    Every method takes one state or many: shape (n,), (N, n) or (N, k, n) with n = `robot.dof`
+    entries in the order of `robot.joint_names`, and answers in the same shape. A mapping by joint
+    name, in which joints left out are 0, or a data frame with a column per joint will do as well.
+    Positions are in rad or m, efforts in N m or N. Followers of mimic joints move with their
     leaders, whose efforts carry theirs.
 
     Args:

@@ -1,6 +1,6 @@
 """Composition: simulator, feedforward and controller in one process.
 
-Connects the nodes as `launch/bringup.launch.py` does: for programs by `composed`, and by the
+Runs the nodes of `control_nodes`, as the launch file does: for programs by `composed`, and by the
 executable `composed_nodes`, for one robot or for several, each in a namespace of its own.
 The nodes share one loop and one executor.
 """
@@ -24,6 +24,7 @@ from rclpy.parameter import Parameter
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.progress import Progress, quiet
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.bringup.wiring import control_nodes
 from robot_dynamics.nodes.controller.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
 from robot_dynamics.nodes.monitor_node import MonitorNode
@@ -49,6 +50,11 @@ SETTLE_S = 2.0
 
 REFRESH_S = 0.25
 """Time between two reports of the progress, s: drawing it costs the nodes processor time."""
+
+KINDS: dict[str, type[RobotNode[Any]]] = {
+    kind.NAME: kind for kind in (SimulatorNode, FeedforwardNode, ControllerNode)
+}
+"""Nodes that move an arm, by name."""
 
 _claims: list[socket.socket] = []
 
@@ -261,8 +267,8 @@ def composed(
     init_rclpy(context=context, domain_id=domain)
     try:
         common = {"urdf_path": robot, "rate": rate, "realtime_priority": priority}
-        common["require_effort_limits"] = False  # of a simulation
-        nodes = Composed(context, common, **own)
+        wired = {**own, **control_nodes(simulated=True, own=own)}
+        nodes = Composed(context, common, **wired)
         with nodes.process as process:
             process.start()
             nodes.wait_until_holding()
@@ -292,7 +298,7 @@ def main() -> int:
         "--monitor", action="store_true", help="add monitor_node, which checks the model"
     )
     options = parser.parse_args(own_arguments("composed_nodes"))
-    kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]
-    kinds += [FeedforwardNode, ControllerNode, *([MonitorNode] if options.monitor else [])]
+    kinds = [KINDS[name] for name in control_nodes(simulated=not options.hardware)]
+    kinds += [MonitorNode] if options.monitor else []
     made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]
     return run(*made)

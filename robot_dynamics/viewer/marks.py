@@ -6,7 +6,7 @@ scales.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ from robot_dynamics.control import effort_limits
 from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.kinematics.forward_kinematics import link_poses
-from robot_dynamics.robot import Robot, merge_fixed
+from robot_dynamics.kinematics.forward_kinematics import FramePose, link_poses
+from robot_dynamics.robot import JointType, Robot, merge_fixed
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
@@ -49,6 +49,12 @@ SMALLEST_M = 0.2
 
 BALL = 0.065
 """Diameter of the ball at a joint per reach, m/m: beyond the surface of common links."""
+
+RING_SIDES, RING_TURN = 24, np.radians(300.0)
+"""Sides of the ring of an effort, and its angle, rad: the gap and the head show the sense."""
+
+SMALLEST_SHARE = 1e-3
+"""Share of the limit from which an effort is drawn."""
 
 Point = tuple[float, float, float]
 
@@ -145,15 +151,34 @@ class Marks:
 
     def of(self, now: Snapshot) -> list[Mark]:
         """Return the marks of one state."""
-        return [*self._loads(now), *self._reference(now), *self._arrows(now), *self._target(now)]
+        poses = link_poses(self._tree, now.q)
+        shares = np.clip(np.nan_to_num(now.tau / self._limit), -1.0, 1.0)
+        load = [*self._loads(poses, np.abs(shares)), *self._efforts(poses, shares)]
+        return [*load, *self._reference(now), *self._arrows(now), *self._target(now)]
 
-    def _loads(self, now: Snapshot) -> Iterator[Mark]:
-        poses, size = link_poses(self._tree, now.q), BALL * self._size
-        shares = np.clip(np.nan_to_num(np.abs(now.tau) / self._limit), 0.0, 1.0)
+    def _loads(self, poses: Mapping[str, FramePose], shares: Array) -> Iterator[Mark]:
+        size = BALL * self._size
         for k, leader in enumerate(self._tree.coupling.leader):
             at, colour = poses[self._tree.links[k + 1].name], tinted(NEUTRAL, shares[leader])
             # Opaque: where two surfaces are half transparent, their order changes with the pose
             yield Mark("load", k, Kind.SPHERE, (size,) * 3, colour, 1.0, _point(at.translation))
+
+    def _efforts(self, poses: Mapping[str, FramePose], shares: Array) -> Iterator[Mark]:
+        """Yield a ring about the axis of a turning joint, an arrow along that of a sliding one.
+
+        The larger they are, the nearer the effort is to its limit.
+        """
+        for k, joint in enumerate(self._tree.independent_joints):  # leaders carry the others
+            X, share = poses[joint.child], float(shares[k])
+            colour, large = tinted(NEUTRAL, abs(share)), (0.04 + 0.11 * abs(share)) * self._size
+            along = np.sign(share) * (X.rotation @ joint.axis)
+            if joint.type is JointType.PRISMATIC:
+                end = X.translation + 1.5 * large * along
+                yield self._arrow("effort", k, X.translation, end, colour)
+                continue
+            width, shown = (0.008 * self._size, 0.0, 0.0), abs(share) > SMALLEST_SHARE
+            points = _ring(X.translation, along, large) if shown else ()
+            yield Mark("effort", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
 
     def _reference(self, now: Snapshot) -> Iterator[Mark]:
         """Yield lines from link to link at the reference, which a law in task space ignores."""
@@ -221,3 +246,18 @@ class Marks:
 def _point(p: Array) -> Point:
     x, y, z = (float(value) for value in p)
     return (x, y, z)
+
+
+def _ring(middle: Array, axis: Array, radius: float) -> tuple[Point, ...]:
+    """Return the lines of a ring with a head, turned about a unit vector in the positive sense."""
+    across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    first = across / np.linalg.norm(across)
+    angles = np.linspace(0.0, RING_TURN, RING_SIDES + 1)[:, None]
+    second = np.cross(axis, first)
+    places = middle + radius * (np.cos(angles) * first + np.sin(angles) * second)
+    lines = [(places[i], places[i + 1]) for i in range(RING_SIDES)]
+    outward = (places[-1] - middle) / radius
+    ahead = np.cross(axis, outward)
+    for side in (-1.0, 1.0):
+        lines.append((places[-1], places[-1] + 0.25 * radius * (side * outward - ahead)))
+    return tuple(_point(end) for line in lines for end in line)

@@ -13,10 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-pytest.importorskip(
-    "control_msgs.action",
-    reason="the action needs control_msgs, of ROS 2 (ros-<distro>-control-msgs)",
-)
+pytest.importorskip("controller_manager_msgs.srv", reason="needs ros2_control")
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("controller_manager_msgs.srv", reason="needs ros2_control")
-pytest.importorskip("control_msgs.action", reason="needs control_msgs, of ROS 2")
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory

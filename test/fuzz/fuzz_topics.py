@@ -253,8 +253,9 @@ def one(rng):
 
 
 if __name__ == "__main__":
+    from robot_dynamics.nodes.ros.transport import profiles_variable
+
     # As in test/conftest.py
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
-    for variable in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
-        os.environ[variable] = str(Path(__file__).parents[1] / "data" / "loopback.xml")
+    os.environ[profiles_variable()] = str(Path(__file__).parents[1] / "data" / "loopback.xml")
     main("topics-and-parameters", one)

@@ -1,9 +1,11 @@
-"""The launch file as a user starts it, in a process group of its own."""
+"""The launch as a user starts it, in a process group of its own."""
 
 import os
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -30,20 +32,20 @@ sys.exit(service.run())
 
 
 def launcher(domain):
-    """Launch the file, with its arguments, on a ROS domain; all of it ends with the generator."""
-    pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
-    from ament_index_python import PackageNotFoundError, get_package_prefix
+    """Launch with arguments on a ROS domain; all of it ends with the generator.
 
-    try:
-        get_package_prefix("robot_dynamics")
-    except PackageNotFoundError:
-        pytest.skip("launch finds executables only where a workspace with the package is sourced")
+    Where `launch` cannot start the package, its nodes start by themselves, wired in the same way.
+    """
+    pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+    program = [str(Path(__file__).with_name("bringup_program.py"))]
+    if find_spec("launch_ros") and is_in_workspace():
+        program = ["-c", LAUNCH, str(PATH)]
     processes = []
 
     def launch(*arguments):
         processes.append(
             subprocess.Popen(
-                [sys.executable, "-c", LAUNCH, str(PATH), *arguments],
+                [sys.executable, *program, *arguments],
                 env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -59,3 +61,14 @@ def launcher(domain):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def is_in_workspace():
+    """Whether `launch` finds the executables of the package, in a workspace that is sourced."""
+    from ament_index_python import PackageNotFoundError, get_package_prefix
+
+    try:
+        get_package_prefix("robot_dynamics")
+    except PackageNotFoundError:
+        return False
+    return True

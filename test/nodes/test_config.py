@@ -3,7 +3,6 @@
 import dataclasses
 import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +10,8 @@ import yaml
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from robot_dynamics.control.parameters import PARAMETERS
+from robot_dynamics.nodes.bringup.arguments import ARGUMENTS
+from robot_dynamics.nodes.bringup.bringup import bringup
 from robot_dynamics.nodes.controller.controller_parameters import (
     CollisionParameters,
     ControllerParameters,
@@ -111,31 +112,16 @@ def test_every_quantity_has_its_unit_in_its_description(kind):
             assert re.search(units, item.spec.description), item.name
 
 
-def launch_file():
-    pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
-    path = Path(share_folder()) / "launch" / "bringup.launch.py"
-    spec = importlib.util.spec_from_file_location("bringup", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def started(**arguments):
-    """Executables and parameters of the nodes that the launch file starts."""
-    import launch
-
-    bringup = launch_file()
-    context = launch.LaunchContext()
-    for name, default, *_ in bringup.ARGUMENTS:
-        context.launch_configurations[name] = arguments.get(name, default)
-    nodes = bringup.nodes(context)
-    return [node.node_executable for node in nodes]
+    """Executables of the nodes that the launch file starts."""
+    given = {name: arguments.get(name, default) for name, default, *_ in ARGUMENTS}
+    return [node.executable for node in bringup(given).nodes]
 
 
 def test_the_launch_file_describes_its_arguments():
-    entities = launch_file().generate_launch_description().get_launch_arguments()
-    assert {"robot", "config", "rviz", "use_sim_time", "namespace"} <= {a.name for a in entities}
-    assert all(argument.description for argument in entities)
+    meanings = {name: meaning for name, _, meaning, _ in ARGUMENTS}
+    assert {"robot", "config", "rviz", "use_sim_time", "namespace"} <= {*meanings}
+    assert all(meanings.values())
 
 
 def test_the_launch_file_starts_robot_control_and_motion():

@@ -53,7 +53,15 @@ def test_markers_show_load_reference_and_gravity_where_the_arm_is(nodes, marker_
     wait_for(elbow_is_shown, "markers where the arm is")
     peer.close()
     markers = {(marker.ns, marker.id): marker for marker in heard[-1].markers}
-    names = {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0), ("gravity", 1)}
+    names = {
+        ("load", 0),
+        ("load", 1),
+        ("effort", 0),
+        ("effort", 1),
+        ("reference", 0),
+        ("gravity", 0),
+        ("gravity", 1),
+    }
     names |= {("wrench", k) for k in range(4)} | {("target", k) for k in range(3)}
     assert set(markers) == names
     assert markers["gravity", 1].text == "gravity"

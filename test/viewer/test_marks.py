@@ -36,6 +36,53 @@ def test_the_colour_of_a_joint_is_its_effort_over_its_limit(robot, marks):
     assert shown(marks, [0.3, 0.4], [np.nan, 0.0])["load", 0].colour == NEUTRAL
 
 
+AXES = {"revolute": "0 1 0", "continuous": "0.6 0 0.8", "prismatic": "0 0 -1"}
+
+
+@pytest.fixture(scope="module")
+def three_joints():
+    """One joint of each type, with a limit of 10 N m or 10 N."""
+    link = (
+        "<link name='{}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' "
+        "ixz='0' iyz='0'/></inertial></link>"
+    )
+    text, parent = link.format("base"), "base"
+    for kind, axis in AXES.items():
+        limit = "lower='-1' upper='1' effort='10' velocity='1'"
+        text += link.format(kind) + (
+            f"<joint name='joint_{kind}' type='{kind}'><parent link='{parent}'/>"
+            f"<child link='{kind}'/><origin xyz='0 0 0.4'/><axis xyz='{axis}'/>"
+            f"<limit {limit}/></joint>"
+        )
+        parent = kind
+    return read_urdf(f"<robot name='three'>{text}</robot>")
+
+
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_the_effort_of_every_kind_of_joint_is_drawn_in_its_sense(three_joints, sense):
+    q, zero = np.array([0.3, -0.5, 0.2]), np.zeros(3)
+    marks, poses = Marks(Dynamics(three_joints)), link_poses(three_joints, q)
+
+    def drawn(share):
+        now = Snapshot(0.0, q, zero, zero, np.full(3, 10.0 * share))
+        return [mark for mark in marks.of(now) if mark.name == "effort"]
+
+    for mark, kind in zip(drawn(sense), AXES, strict=True):
+        X, joint = poses[kind], three_joints.joint(f"joint_{kind}")
+        axis, ends = X.rotation @ joint.axis, np.array(mark.points) - X.translation
+        assert mark.shown and mark.colour == HOT
+        if kind == "prismatic":
+            np.testing.assert_allclose(ends[0], 0.0, atol=ROUND_OFF)
+            assert sense * ends[1] @ axis == pytest.approx(np.linalg.norm(ends[1]))
+        else:
+            np.testing.assert_allclose(ends @ axis, 0.0, atol=ROUND_OFF)
+            turns = np.cross(ends[:48:2], ends[1:48:2]) @ axis
+            assert (sense * turns > 0.0).all()
+    half, full = (np.ptp(drawn(share)[0].points, axis=0).max() for share in (0.5, 1.0))
+    assert half < full
+    assert not any(mark.shown for mark in drawn(0.0))
+
+
 def test_every_moving_joint_has_a_ball_at_its_link(robot, marks):
     q = [0.3, 0.4]
     found, poses = shown(marks, q), link_poses(robot, np.array(q))

@@ -9,7 +9,6 @@ from robot_dynamics.cli import main
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import sample_poses
-from robot_dynamics.viewer.marks import BALL, reach
 from robot_dynamics.viewer.rviz_config import rviz_config
 
 ROBOTS = ("planar_2r", "puma_gupta")
@@ -34,17 +33,6 @@ def test_all_links_are_in_view_in_every_pose(name):
             off = np.linalg.norm(pose.translation - focus)
             # The camera sees 45 degrees of height, so a ball of this radius from any side
             assert off < view["Distance"] * np.sin(np.radians(22.5))
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_rings_of_efforts_fit_the_robot(name):
-    robot = read_urdf(find_robot(name))
-    rings, size = display(robot, "Joint efforts"), reach(robot).size
-    at_limit = 0.05 + 0.5 * rings["Scale"]  # as rviz2 draws them
-    assert 0.2 * size < at_limit < 0.4 * size
-    at_a_tenth = 0.05 + 0.05 * rings["Scale"]
-    assert at_a_tenth > 0.5 * BALL * size - 0.01  # not inside the ball of the joint
-    assert rings["Width"] < 0.02 * size
 
 
 def test_the_ghost_is_shown_where_a_law_follows_the_reference():

@@ -1,7 +1,8 @@
 """Equations as functions of JAX: jit, vmap, jvp, grad.
 
 On a CPU a function calls the code of its kernel from within XLA, and its derivatives, of any
-order, call kernels of their own. On other devices XLA compiles the same equations.
+order, call kernels of their own. On other devices XLA compiles the same equations, and `jax.export`
+takes them, which run where this package is not.
 """
 
 from __future__ import annotations
@@ -137,9 +138,20 @@ def _primitive() -> Any:
         wanted = [ad.is_undefined_primal(array) for array in arrays[fixed:]]
         return [None] * fixed + [x if w else None for x, w in zip(found, wanted, strict=True)]
 
+    def plain(*arrays: Any, of: _Evaluation) -> tuple[Any, ...]:
+        return of.equations.by_library("jax", _PURPOSE)(*arrays)
+
+    here = mlir.lower_fun(evaluate, multiple_results=True)
+    elsewhere = mlir.lower_fun(plain, multiple_results=True)
+
+    def lowered(context: Any, *arrays: Any, of: _Evaluation) -> Any:
+        # What leaves this process, by jax.export, finds no kernel
+        leaves = context.module_context.lowering_parameters.for_export
+        return (elsewhere if leaves else here)(context, *arrays, of=of)
+
     primitive.def_impl(evaluate)
     primitive.def_abstract_eval(shapes)
-    mlir.register_lowering(primitive, mlir.lower_fun(evaluate, multiple_results=True))
+    mlir.register_lowering(primitive, lowered)
     batching.primitive_batchers[primitive] = batched
     ad.primitive_jvps[primitive] = pushed
     ad.primitive_transposes[primitive] = transposed

@@ -1,7 +1,8 @@
 """Equations as functions of PyTorch, with autograd, `torch.func` and leading axes.
 
 Tensors on a CPU go to kernels, and derivatives of any order to kernels of their own. On other
-devices PyTorch evaluates the equations.
+devices PyTorch evaluates the equations. `torch.compile` takes one operator for each evaluation and
+for its gradient. `torch.export` takes the equations, which run where this package is not.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def torch_function(equations: CompiledEquations, name: str) -> Callable[..., Any
     torch = needed("torch", _PURPOSE, "torch")
     kernel = equations.kernel
     by_kernel = _autograd(torch, equations)
+    in_graph = _in_graph(torch, equations)
 
     def tensor(given: Any) -> Any:
         if not isinstance(given, torch.Tensor):
@@ -42,6 +44,8 @@ def torch_function(equations: CompiledEquations, name: str) -> Callable[..., Any
         return given
 
     def function(*given: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return in_graph(*given)
         tensors = arrays_of(kernel.inputs, given, tensor)
         arrays = of_one_shape(torch, kernel.inputs, _of_one_type(torch, tensors))
         if arrays[0].device.type == "cpu":
@@ -102,6 +106,90 @@ def _autograd(torch: Any, equations: CompiledEquations) -> Callable[..., tuple[A
 
     evaluate: Callable[..., tuple[Any, ...]] = Equations.apply
     return evaluate
+
+
+def _in_graph(torch: Any, equations: CompiledEquations) -> Callable[..., Any]:
+    """Evaluate equations in a graph that PyTorch compiles or exports, which it traces through."""
+    kernel = equations.kernel
+    shapes, results = list(kernel.inputs.values()), kernel.results
+    leaves = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)  # since 2.7
+
+    def evaluate(*given: Any) -> Any:
+        tensors = _of_one_type(torch, [torch.as_tensor(one) for one in given])
+        leading = torch.broadcast_shapes(
+            *[a.shape[: a.ndim - len(shape)] for a, shape in zip(tensors, shapes, strict=True)]
+        )
+        arrays = [
+            a.expand(*leading, *shape).contiguous()
+            for a, shape in zip(tensors, shapes, strict=True)
+        ]
+        if leaves() or arrays[0].device.type != "cpu":
+            return results(equations.by_library("torch", _PURPOSE)(*arrays))
+        return results(tuple(operator(key, arrays)))
+
+    operator, key = _operator(torch), _registered(equations)
+    return evaluate
+
+
+_in_graphs: dict[str, CompiledEquations] = {}
+"""Equations of the operator by their key, as long as the process lives."""
+
+
+def _registered(equations: CompiledEquations) -> str:
+    """Return the key by which the operator finds equations."""
+    _in_graphs.setdefault(equations.key, equations)
+    return equations.key
+
+
+@functools.cache
+def _operator(torch: Any) -> Callable[[str, list[Any]], list[Any]]:
+    """Register the operator `robot_dynamics::evaluate` with PyTorch."""
+
+    def evaluate(key: str, arrays: list[Any]) -> list[Any]:
+        kernel = _in_graphs[key].kernel
+        inputs, outputs = kernel.inputs.values(), kernel.outputs.values()
+        leading = arrays[0].shape[: arrays[0].ndim - len(next(iter(inputs)))]
+        flat = [a.reshape((-1, *s)).numpy() for a, s in zip(arrays, inputs, strict=True)]
+        found = kernel(*flat)
+        several = found if isinstance(found, tuple) else (found,)
+        return [
+            torch.from_numpy(result).reshape((*leading, *shape))
+            for result, shape in zip(several, outputs, strict=True)
+        ]
+
+    def fake(key: str, arrays: list[Any]) -> list[Any]:
+        kernel = _in_graphs[key].kernel
+        leading = arrays[0].shape[: arrays[0].ndim - len(next(iter(kernel.inputs.values())))]
+        return [arrays[0].new_empty((*leading, *shape)) for shape in kernel.outputs.values()]
+
+    def keep(ctx: Any, inputs: tuple[str, list[Any]], output: list[Any]) -> None:
+        ctx.key, arrays = inputs
+        ctx.save_for_backward(*arrays)
+
+    def backward(ctx: Any, weights: list[Any]) -> tuple[None, list[Any]]:
+        gradient = _registered(_in_graphs[ctx.key].pullback)
+        return None, operator(gradient, [*ctx.saved_tensors, *weights])
+
+    def batched(info: Any, axes: Any, key: str, arrays: list[Any]) -> tuple[list[Any], list[int]]:
+        front = [
+            a.expand(info.batch_size, *a.shape) if axis is None else a.movedim(axis, 0)
+            for a, axis in zip(arrays, axes[1], strict=True)
+        ]
+        found = operator(key, front)
+        return found, [0] * len(found)
+
+    operator = torch.library.custom_op(
+        "robot_dynamics::evaluate",
+        evaluate,
+        mutates_args=(),
+        schema="(str key, Tensor[] arrays) -> Tensor[]",
+    )
+    operator.register_fake(fake)
+    operator.register_autograd(backward, setup_context=keep)
+    if hasattr(operator, "register_vmap"):
+        operator.register_vmap(batched)
+    evaluated: Callable[[str, list[Any]], list[Any]] = operator
+    return evaluated
 
 
 def _of_one_type(torch: Any, tensors: list[Any]) -> list[Any]:

@@ -65,10 +65,10 @@ def flat(tree: object, key: str = "") -> Iterator[tuple[str, object]]:
         yield from flat(value, f"{key}.{name}" if key else str(name))
 
 
-def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
-    """Write parameters by node to a file, as launch gives a process only one set."""
+def parameters_text(values: Mapping[str, Mapping[str, object]]) -> str:
+    """Return the text of a parameter file with the parameters of each node."""
     tree = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
-    return temporary_file(yaml.safe_dump(tree))
+    return str(yaml.safe_dump(tree))
 
 
 def keep_temporary_files_together() -> None:

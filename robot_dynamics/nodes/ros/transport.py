@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ LOCALHOST_ONLY = "ROS_LOCALHOST_ONLY"
 
 PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 """Variables that name a file of profiles, before Fast DDS 3.0 and from there on."""
+
+FIRST_WITH_FAST_DDS_3 = 8
+"""Major version of rclpy from which ROS 2 has Fast DDS 3: that of Kilted is 9, of Jazzy 7."""
 
 TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
 """Variable of the transports where no profile names them."""
@@ -74,8 +79,18 @@ def without_shared_memory(environment: Mapping[str, str]) -> dict[str, str]:
     if reach(environment) != "LOCALHOST":
         return {TRANSPORTS: UDP}
     # On LOCALHOST, the middleware of ROS 2 adds shared memory beside any other setting
-    changed = {REACH: "SUBNET", **dict.fromkeys(PROFILES, str(LOCALHOST_PROFILE))}
+    changed = {REACH: "SUBNET", profiles_variable(): str(LOCALHOST_PROFILE)}
     return changed | {LOCALHOST_ONLY: "0"} if LOCALHOST_ONLY in environment else changed
+
+
+@cache
+def profiles_variable() -> str:
+    """Return the variable of `PROFILES` that this Fast DDS reads; of the other one it may warn."""
+    try:
+        major = int(version("rclpy").partition(".")[0])
+    except (PackageNotFoundError, ValueError):
+        return PROFILES[0]
+    return PROFILES[major >= FIRST_WITH_FAST_DDS_3]
 
 
 def uses_fast_dds() -> bool:

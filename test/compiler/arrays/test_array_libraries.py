@@ -313,6 +313,60 @@ def test_a_function_travels_to_a_process_that_is_spawned(arm, library, request, 
     np.testing.assert_array_equal(json.loads(found), arm.inverse(*motion))
 
 
+# -- graphs that the libraries compile or export --------------------------------------------------
+
+
+def test_torch_compiles_a_function_and_its_gradient_without_a_break(arm, torch):
+    inverse, energy = arm.as_torch("inverse"), arm.as_torch("energy")
+
+    def loss(q, qd, qdd):
+        return inverse(q, qd, qdd=qdd).square().sum() + energy(q, qd).T.sum()
+
+    def gradient(function, *motion):
+        given = [torch.as_tensor(x).requires_grad_() for x in motion]
+        return torch.autograd.grad(function(*given), given)
+
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    motion = states(arm.kernel("inverse"), 3)
+    for found, wanted in zip(gradient(compiled, *motion), gradient(loss, *motion), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=0, atol=ROUND_OFF)
+    one = [torch.as_tensor(x) for x in motion]
+    mapped = torch.compile(torch.func.vmap(inverse), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(mapped(*one), inverse(*one), rtol=0, atol=ROUND_OFF)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_torch_exports_the_equations_which_need_no_kernel(arm, torch, strict):
+    inverse = arm.as_torch("inverse")
+
+    class Model(torch.nn.Module):
+        def forward(self, q, qd, qdd):
+            return inverse(q, qd, qdd)
+
+    motion = [torch.as_tensor(x) for x in states(arm.kernel("inverse"), 3)]
+    exported = torch.export.export(Model(), tuple(motion), strict=strict)
+    assert "robot_dynamics" not in {
+        str(node.target).partition(".")[0] for node in exported.graph.nodes
+    }
+    found = exported.module()(*motion)
+    torch.testing.assert_close(found, inverse(*motion), rtol=0, atol=ROUND_OFF)
+
+
+def test_jax_exports_the_equations_which_need_no_kernel(arm, jax):
+    from jax import export
+
+    inverse = arm.as_jax("inverse")
+
+    def loss(q, qd, qdd):
+        return (inverse(q, qd, qdd) ** 2).sum()
+
+    motion = states(arm.kernel("inverse"), 3)
+    for function in (inverse, jax.grad(loss)):
+        exported = export.export(jax.jit(lambda *given, f=function: f(*given)))(*motion)
+        assert "custom_call" not in str(exported.mlir_module())
+        np.testing.assert_allclose(exported.call(*motion), function(*motion), rtol=0, atol=1e-10)
+
+
 # -- bases that move ------------------------------------------------------------------------------
 
 

@@ -228,6 +228,30 @@ def test_a_robot_without_joints_has_empty_efforts():
     assert kernel(np.zeros((5, 0))).shape == (5, 0)
 
 
+@pytest.mark.parametrize("lead", [(3, 2), (1, 2, 2), (0, 3)])
+def test_results_have_all_leading_axes_of_the_arguments(mixed, lead):
+    first, *others = mixed.inputs.values()
+    rng = np.random.default_rng(30)
+    single = rng.uniform(0.1, 0.9, first)
+    batches = [rng.uniform(0.1, 0.9, (*lead, *shape)) for shape in others]
+    many = mixed(single, *batches)
+    assert [found.shape for found in many] == [(*lead, *x) for x in mixed.outputs.values()]
+    for k in np.ndindex(lead):
+        for found, wanted in zip(many, mixed(single, *(a[k] for a in batches)), strict=True):
+            assert_close(found[k], wanted)
+    # Arrays of the caller of another layout, which the kernel cannot write to
+    out = tuple(np.full(found.shape[::-1], np.nan).T for found in many)
+    mixed(single, *batches, out=out)
+    for found, wanted in zip(out, many, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_arguments_with_different_leading_axes_are_named(arm, kernel):
+    q, qd, qdd = random_motion(arm, 31, samples=6)
+    with pytest.raises(ShapeError, match=r"^qd has \(2, 3\) samples but q has 6$"):
+        kernel(q, qd.reshape(2, 3, -1), qdd)
+
+
 def test_rows_do_not_depend_on_their_place_in_the_batch(arm, kernel):
     q, qd, qdd = random_motion(arm, 5, samples=40)
     together = kernel(q, qd, qdd)

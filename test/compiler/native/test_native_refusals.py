@@ -15,7 +15,11 @@ pytest.importorskip("llvmlite")
     ("change", "error", "message"),
     [
         (lambda q: q[:-1], ShapeError, r"qd must have shape (5,) or (N, 5), got (4,)"),
-        (lambda q: q[None, None], ShapeError, "qd must have shape (5,) or (N, 5), got (1, 1, 5)"),
+        (
+            lambda q: q[None, None, 1:],
+            ShapeError,
+            "qd must have shape (5,) or (N, 5), got (1, 1, 4)",
+        ),
         (lambda q: np.float64(1.0), ShapeError, "qd must have shape (5,) or (N, 5), got ()"),
         (lambda q: 1.0, ShapeError, "qd must have shape (5,) or (N, 5), got ()"),
         (lambda q: None, ArgumentError, "qd must hold real numbers, got None"),

@@ -16,11 +16,12 @@ from robot_dynamics.nodes.ros.transport import (
     TRANSPORTS,
     chosen_transport,
     log_folder,
+    profiles_variable,
     uses_fast_dds,
     without_shared_memory,
 )
 
-HERE = {REACH: "SUBNET", **dict.fromkeys(PROFILES, str(LOCALHOST_PROFILE))}
+HERE = {REACH: "SUBNET", profiles_variable(): str(LOCALHOST_PROFILE)}
 """Variables of discovery on this machine."""
 
 
@@ -102,7 +103,8 @@ LOGS = (
         ({"ROS_DOMAIN_ID": "abc"}, "ROS_DOMAIN_ID is 'abc'; set it to a number from 0 to 101"),
         ({"ROS_DOMAIN_ID": "233"}, "ROS_DOMAIN_ID is '233'; set it to a number from 0 to 101"),
         ({"ROS_LOG_DIR": "/proc/none"}, f"Failed to create log directory '/proc/none': 2{LOGS}"),
-        ({"HOME": ""}, f"Failed to get logging directory{LOGS}"),
+        ({"HOME": ""}, "Failed to get logging directory"),
+        ({"HOME": ""}, LOGS),
     ],
 )
 def test_an_environment_in_which_no_node_can_start_is_named_with_its_remedy(given, reason):

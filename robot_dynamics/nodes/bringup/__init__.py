@@ -1,0 +1,1 @@
+"""Bringup: which nodes run for an arm, and how they are wired."""
