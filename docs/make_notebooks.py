@@ -6,6 +6,7 @@ python docs/make_notebooks.py kane.ipynb  # one
 
 from __future__ import annotations
 
+import ast
 import base64
 import contextlib
 import io
@@ -29,7 +30,7 @@ Notebook = dict[str, Any]
 
 
 def run(notebook: Notebook) -> tuple[Notebook, dict[str, Any]]:
-    """Run all cells in an empty folder, as Jupyter does with figures inline.
+    """Run all cells in an empty folder, as Jupyter does: last values shown, figures inline.
 
     Returns:
         The notebook with fresh outputs, and the names that its cells define.
@@ -55,9 +56,14 @@ def run(notebook: Notebook) -> tuple[Notebook, dict[str, Any]]:
 
 
 def _outputs(cell: dict[str, Any], names: dict[str, Any]) -> list[dict[str, Any]]:
-    printed = io.StringIO()
+    printed, source = io.StringIO(), "".join(cell["source"])
     with contextlib.redirect_stdout(printed):
-        exec("".join(cell["source"]), names)
+        tree = ast.parse(source)
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None
+        if value is not None and not source.endswith(";"):
+            print(repr(value))
     outputs: list[dict[str, Any]] = []
     if text := printed.getvalue():
         lines = text.splitlines(keepends=True)

@@ -58,6 +58,13 @@ def test_a_notebook_stores_no_path_no_time_and_no_error(path):
     assert all(cell["metadata"] == {} for cell in notebook["cells"])
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_of_a_notebook_lead_somewhere(path):
+    prose = ["".join(c["source"]) for c in read(path)["cells"] if c["cell_type"] == "markdown"]
+    linked = re.findall(r"\]\(([^)#\s]+)", " ".join(prose))
+    assert [link for link in linked if not (EXAMPLES / link).exists()] == []
+
+
 def test_computed_torque_keeps_to_the_theory():
     fresh, names = run(read(EXAMPLES / "computed_torque.ipynb"))
     farthest = np.abs(names["e_ct"] - names["theory"][:, None]).max()
