@@ -9,7 +9,7 @@ import numpy as np
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, joint_pose
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
 from robot_dynamics.spatial import Pose, skew
 
 HEAVY_KG = 2000.0
@@ -152,7 +152,10 @@ def _scale(body: Array, screw: Array) -> float:
 # -- limits -----------------------------------------------------------------------------------
 
 STRONG = {"rotates": 5000.0, "slides": 50_000.0}
-"""Effort limit, N m or N, above which it is probably a placeholder."""
+"""Effort limit, N m or N, above which it is probably a placeholder on an arm that is not heavy."""
+
+STRONG_PER_KG = 100.0
+"""Effort limit, N m or N per kg moved, of a heavy arm: a lever of 10 m, or 10 g."""
 
 FAST = {"rotates": 80.0, "slides": 20.0}
 """Velocity limit, rad/s or m/s, above which it is probably a placeholder, or in degrees."""
@@ -161,8 +164,8 @@ FAR = {"rotates": 8.0 * np.pi, "slides": 20.0}
 """Position range, rad or m, above which it is probably a placeholder, in degrees or in mm."""
 
 
-def limit_faults(joint: Joint) -> Iterator[str]:
-    """Yield the missing and implausible limits of a moving joint."""
+def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
+    """Yield the missing and implausible limits of a joint that moves a mass, kg."""
     kind = "rotates" if joint.type.rotates else "slides"
     angle, effort = ("rad", "N m") if joint.type.rotates else ("m", "N")
     limits = joint.limits
@@ -183,7 +186,7 @@ def limit_faults(joint: Joint) -> Iterator[str]:
         yield f"moves by {span:.4g} {angle}; is the range in degrees or millimetres?"
     if np.isfinite(limits.velocity) and limits.velocity > FAST[kind]:
         yield f"velocity limit {limits.velocity:.4g} {angle}/s is a placeholder, or in other units"
-    if np.isfinite(limits.effort) and limits.effort > STRONG[kind]:
+    if np.isfinite(limits.effort) and limits.effort > max(STRONG[kind], STRONG_PER_KG * mass):
         yield f"effort limit {limits.effort:.4g} {effort} is a placeholder, or in other units"
 
 
@@ -197,7 +200,8 @@ def plausibility_warnings(robot: Robot) -> Iterator[str]:
         yield f"link '{name}': a joint moves it, but it has no mass"
     for name in inertialess_joints(robot):
         yield f"joint '{name}': moves no inertia, so that forward dynamics has no solution"
+    bodies = outward_bodies(robot)
     for joint in robot.moving_joints:
         if joint.mimic is None and not joint.part_of:
-            for fault in limit_faults(joint):
+            for fault in limit_faults(joint, bodies[robot.link_index(joint.child)].mass):
                 yield f"joint '{joint.name}': {fault}"

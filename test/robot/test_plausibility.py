@@ -29,6 +29,12 @@ def test_a_plausible_arm_has_no_warnings():
     assert list(plausibility_warnings(arm())) == []
 
 
+def test_a_heavy_arm_may_be_strong():
+    (found,) = plausibility_warnings(arm(mass=100.0, effort="12000"))
+    assert "effort limit 1.2e+04 N m" in found
+    assert list(plausibility_warnings(arm(mass=150.0, effort="12000"))) == []
+
+
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
