@@ -67,6 +67,9 @@ OUTSIDE = {
 
 # For the search, in which a title counts a thousand times: behind the pages that explain
 BEHIND = "---\nsearch:\n  boost: 0.002\n---\n\n"
+# Figures of the publications: the notebooks show them on the site, with what leads to them
+DRAWN = "docs/worked-examples.md"
+
 FORMULA = re.compile(
     r'<(span|div) class="arithmatex">(?:\\\((?P<inline>.*?)\\\)|\s*\\\[(?P<block>.*?)\\\]\s*)</\1>',
     re.S,
@@ -178,6 +181,6 @@ def site_place(path: str, repository: str) -> str:
         return OUTSIDE[path]
     if path.startswith("examples/") and Path(path).suffix in (".py", ".ipynb"):
         return str(Path(path).with_suffix(".md"))
-    if path.startswith("docs/") and not path.endswith(".py"):
+    if path.startswith("docs/") and not path.endswith(".py") and path != DRAWN:
         return path.removeprefix("docs/")
     return f"{repository}/{'tree' if (ROOT / path).is_dir() else 'blob'}/main/{path}"
