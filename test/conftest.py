@@ -25,7 +25,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # Not LOCALHOST, which means shared memory: what a process that is killed held there stays, and may
 # stay locked for others. The profile is of the loopback device, too
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
-with suppress(ModuleNotFoundError):
+with suppress(ImportError):
     from robot_dynamics.nodes.ros.transport import PROFILES, profiles_variable
 
     for variable in PROFILES:

@@ -15,9 +15,8 @@ from robot_dynamics.robot import read_urdf
 from robot_dynamics.robot.endpoint import end_effector_by_rule
 
 LACKING = missing("controller_interface", "generate_parameter_library", programs=("cmake", "cc"))
-pytestmark = pytest.mark.skipif(
-    bool(LACKING), reason=f"needs CMake and ros2_control; {LACKING} not found"
-)
+if LACKING:
+    pytest.skip(f"needs CMake and ros2_control; {LACKING} not found", allow_module_level=True)
 
 OF_ROS2_CONTROL = "Calling shutdown transition of controller node"
 """Line of controller_interface after a controller that is not initialized."""

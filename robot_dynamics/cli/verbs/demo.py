@@ -240,11 +240,12 @@ def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]
 
 
 def _rates_table(rates: Mapping[str, Mapping[str, float]]) -> TextTable:
-    headings = ("asked Hz", "held Hz", "cycles", "missed")
+    headings = ("requested Hz", "held Hz", "cycles", "missed")
     late = [f"late us {part}" for part in ("median", "99 %", "worst")]
     busy = [f"busy us {part}" for part in ("median", "99 %")]
     table = TextTable("rates, over all runs", ["node"], [*headings, *late, *busy])
     for name, row in rates.items():
-        counts = f"{row['asked']:g}", f"{row['held']:.1f}", f"{row['cycles']}", f"{row['missed']}"
+        speeds = f"{row['requested']:g}", f"{row['held']:.1f}"
+        counts = *speeds, f"{row['cycles']}", f"{row['missed']}"
         table.add_row(name, *counts, *(f"{1e6 * row[time]:.0f}" for time in TIMES))
     return table
