@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchmark.table import Table
-from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
 from robot_dynamics.papers.counts.augmented_body_count import (
@@ -15,8 +14,8 @@ from robot_dynamics.papers.counts.augmented_body_count import (
     count_renaud,
 )
 from robot_dynamics.papers.counts.closed_forms import DIFFERENCES, beside_lee, polynomial_through
-from robot_dynamics.papers.counts.general_arm import trace_general_arm
 from robot_dynamics.papers.counts.newton_euler_count import compare_newton_euler
+from robot_dynamics.papers.counts.printed_counts import general_count
 from robot_dynamics.papers.counts.recursions import (
     ANGELES_TABLE_1,
     ONE_PRODUCT,
@@ -36,12 +35,12 @@ def general_arm_table() -> Table:
     """Every formulation on the general arm, and the rows of the literature."""
     rows = []
     for name, title in FORMULATIONS.items():
-        found = {n: _general_count(name, n) for n in range(3, 9 if _closed_form(name) else 6)}
+        found = {n: general_count(name, n) for n in range(3, 9 if _closed_form(name) else 6)}
         polynomials = [
             _written(polynomial_through({n: getattr(c, kind) for n, c in found.items()}))
             for kind in ("multiplications", "additions")
         ]
-        six = found[6] if 6 in found else _general_count(name, 6)
+        six = found[6] if 6 in found else general_count(name, 6)
         rows.append([f"`{name}`, {title}", *polynomials, pair(six), pair(_strict_count(name, 6))])
     for author, multiplications, additions, m6, a6 in ANGELES_TABLE_1:
         rows.append([f"printed: {author}", multiplications, additions, f"{m6} / {a6}", ""])
@@ -154,13 +153,6 @@ def compared_counts() -> Iterator[str]:
 
 
 # -- numbers as text -------------------------------------------------------------------------
-
-
-def _general_count(name: str, n: int) -> OperationCount:
-    equations = formulation_named(name)
-    return operation_count(
-        trace_general_arm(n, lambda robot, q, qd, qdd: equations(robot, q, qd, qdd, {}))
-    )
 
 
 def _strict_count(name: str, n: int) -> OperationCount:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from benchmark.operation_counts.ablation import (
     ROBOTS,
@@ -15,7 +15,9 @@ from benchmark.operation_counts.count_tables import compared_counts, pair
 from benchmark.record import RECORDS
 from benchmark.table import Table
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
+from robot_dynamics.papers.counts.printed_counts import ARMS
 from robot_dynamics.reduction import reduce
+from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.robot.transforms import merge_fixed
 
 PAGE = RECORDS / "operation-counts.md"
@@ -47,7 +49,29 @@ AT_HAND = ("renaud", "ur5", "panda")
 
 def at_hand(keys: Sequence[str] = AT_HAND) -> Table:
     """Every formulation on robots with numbers."""
+    about = (
+        "Numbers folded in, gravity along z of the base, graph passes applied. The first rows are "
+        "the formulations on the robot as its URDF has it; the last two are what `Dynamics` "
+        "compiles by default. Renaud found 164 / 115 for his arm by hand, with symbols for the "
+        "moments; here it has numbers, with the same zeros."
+    )
     robots = {key: robot_named(key) for key in keys}
+    return _counted("The robot at hand", about, robots)
+
+
+def arms_of_publications() -> Table:
+    """Every formulation on the arms of the publications."""
+    about = (
+        "The same on the arms of the publications, each with the gravity of its table. "
+        "`robot-dynamics compare --papers` prints what `Dynamics` compiles for them, its times on "
+        "the machine at hand, and the printed counts."
+    )
+    return _counted(
+        "The arms of the publications", about, {arm: read_urdf(find_robot(arm)) for arm in ARMS}
+    )
+
+
+def _counted(title: str, about: str, robots: Mapping[str, Robot]) -> Table:
     rows = []
     for name in FORMULATIONS:
         equations = formulation_named(name)
@@ -58,14 +82,8 @@ def at_hand(keys: Sequence[str] = AT_HAND) -> Table:
         rows.append(
             ["`augmented_body` reduced" + (", with search" if search else ""), *map(pair, counts)]
         )
-    about = (
-        "Numbers folded in, gravity along z of the base, graph passes applied. The first rows are "
-        "the formulations on the robot as its URDF has it; the last two are what `Dynamics` "
-        "compiles by default. Renaud found 164 / 115 for his arm by hand, with symbols for the "
-        "moments; here it has numbers, with the same zeros."
-    )
     header = ["formulation", *(f"{key} ({robot.dof})" for key, robot in robots.items())]
-    return Table("The robot at hand", about, header, rows)
+    return Table(title, about, header, rows)
 
 
 def page(tell: Callable[[str], None] = lambda _: None) -> str:
@@ -77,6 +95,7 @@ def _sections(tell: Callable[[str], None]) -> Iterator[str]:
     yield INTRODUCTION
     yield from compared_counts()
     yield at_hand().markdown()
+    yield arms_of_publications().markdown()
     table = ablation_table(tuple(ROBOTS), tell)
     yield table.markdown()
     yield (

@@ -46,10 +46,11 @@ MASS_ERRORS = (-90.0, 900.0)
 """Least and greatest error of the masses, percent: a tenth to ten times the modelled mass."""
 
 
-def add_robot(parser: argparse.ArgumentParser) -> None:
+def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add the positional argument for the robot."""
     parser.add_argument(
         "robot",
+        nargs="?" if optional else None,
         help="path of a URDF, xacro or table, or name of a robot (panda, ur5, planar_2r, ...); "
         "arguments of a xacro file follow it: name:=value",
     )

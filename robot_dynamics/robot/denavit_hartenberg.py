@@ -19,7 +19,7 @@ meet, and at both ends, the choice gives as many zeros as possible.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -262,6 +262,19 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
         )
     tool = frames[-1].inverse() @ X_0T
     return Table(tuple(rows), convention, frames[0], tool, tree.gravity, robot.name)
+
+
+def with_slides_reversed(robot: Robot) -> Robot:
+    """Return a robot whose prismatic joints run against their axes.
+
+    In the notation of Hartenberg and Denavit, b = -d of the modified table, and the position of a
+    prismatic joint adds to b.
+    """
+    joints = [
+        replace(joint, axis=-joint.axis) if joint.type == JointType.PRISMATIC else joint
+        for joint in robot.joints
+    ]
+    return replace(robot, joints=tuple(joints))
 
 
 def chain_to(robot: Robot, tip: str | None) -> tuple[Robot, str, list[int]]:

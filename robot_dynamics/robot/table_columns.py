@@ -39,15 +39,15 @@ def _vector(name: str, quantity: str) -> dict[str, str]:
 
 _CLASSIC = {"a": "length", "alpha": "angle", "d": "length", "theta": "angle"}
 
+HARTENBERG_DENAVIT, ZERO = "hartenberg-denavit", "zero-reference"
+
 GEOMETRY: Mapping[str, Columns] = {
     "classic": _CLASSIC,
     "modified": _CLASSIC,
-    "hartenberg-denavit": {"a": "length", "alpha": "angle", "b": "length", "theta": "angle"},
-    "zero-reference": _vector("u", "") | _vector("b", "length"),
+    HARTENBERG_DENAVIT: {"a": "length", "alpha": "angle", "b": "length", "theta": "angle"},
+    ZERO: _vector("u", "") | _vector("b", "length"),
 }
 """Columns that every row needs, by convention."""
-
-ZERO = "zero-reference"
 
 LIMITS = ("lower", "upper", "velocity", "effort", "acceleration")
 

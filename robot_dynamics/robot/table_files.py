@@ -25,12 +25,13 @@ from robot_dynamics.errors import ArgumentError, RobotError, UrdfError, nearest,
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.plain_yaml import parse_yaml
 from robot_dynamics.foundation.user_files import number, read_csv, read_yaml
-from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
-from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType
+from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table, with_slides_reversed
+from robot_dynamics.robot.kinematic_tree import JointLimits, JointType
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.table_columns import (
     AXES,
     GEOMETRY,
+    HARTENBERG_DENAVIT,
     INERTIA,
     LIMITS,
     SETTINGS,
@@ -346,7 +347,7 @@ def _from_denavit_hartenberg(
 ) -> Robot:
     if "hand" in sheet.settings:
         raise sheet.error(f"a hand is of the {ZERO} convention; give a tool: {{xyz, rpy}}")
-    reversed_b = sheet.settings["convention"] == "hartenberg-denavit"
+    reversed_b = sheet.settings["convention"] == HARTENBERG_DENAVIT
     rows = [
         DHRow(
             joint.kind,
@@ -372,13 +373,9 @@ def _from_denavit_hartenberg(
         name,
     ).to_robot()
     if reversed_b:  # b runs against z, and so does a prismatic joint, whose position adds to b
-        robot = replace(robot, joints=tuple(map(_against_z, robot.joints)))
+        robot = with_slides_reversed(robot)
     tip = _name(sheet, "tool: name", _map(sheet, "tool", TOOL_ENTRIES).get("name", TOOL))
     return _with_tip(sheet, robot, TOOL, tip)
-
-
-def _against_z(joint: Joint) -> Joint:
-    return joint if joint.type.rotates else replace(joint, axis=-joint.axis)
 
 
 def _from_zero_reference(

@@ -12,11 +12,18 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.denavit_hartenberg import Table, chain_to, denavit_hartenberg
+from robot_dynamics.robot.denavit_hartenberg import (
+    CONVENTIONS,
+    Table,
+    chain_to,
+    denavit_hartenberg,
+    with_slides_reversed,
+)
 from robot_dynamics.robot.kinematic_tree import JointLimits, JointType
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.table_columns import (
     AXES,
+    HARTENBERG_DENAVIT,
     INERTIA,
     UNITS,
     ZERO,
@@ -28,7 +35,7 @@ from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.robot.zero_reference_tables import hand_of
 from robot_dynamics.spatial import Inertia, Pose, rpy_from_rotation
 
-PRINTED = ("classic", "modified", ZERO)
+PRINTED = (*CONVENTIONS, HARTENBERG_DENAVIT, ZERO)
 """Conventions that a robot is printed in."""
 
 _UNITS = {"length": "m", "angle": "deg", "mass": "kg", "inertia": "kg m^2"}
@@ -57,9 +64,12 @@ def table_text(
         raise ArgumentError(f"no convention '{convention}'; choose one of: {', '.join(PRINTED)}")
     if convention == ZERO:
         settings, rows = _zero_reference(robot, tip)
+    elif convention == HARTENBERG_DENAVIT:
+        table = denavit_hartenberg(with_slides_reversed(robot), tip, "modified")
+        settings, rows = _denavit_hartenberg(table, convention)
     else:
         table = denavit_hartenberg(robot, tip, convention)
-        settings, rows = _denavit_hartenberg(table)
+        settings, rows = _denavit_hartenberg(table, convention)
     name = robot.tips[0] if tip is None else tip
     if name not in {row["link"] for row in rows}:
         settings["hand" if convention == ZERO else "tool"]["name"] = name
@@ -73,12 +83,13 @@ def table_text(
 # -- the rows -------------------------------------------------------------------------------------
 
 
-def _denavit_hartenberg(table: Table) -> tuple[_Row, list[_Row]]:
+def _denavit_hartenberg(table: Table, convention: str) -> tuple[_Row, list[_Row]]:
     rows = []
     for row in table.rows:
-        geometry = {"a": row.a, "alpha": row.alpha, "d": row.d, "theta": row.theta}
-        cells = _cells(row.inertia, table.convention, row.limits, row.damping, row.friction)
-        rows.append(_row(row.name, row.link, row.type, {**geometry, **cells}))
+        along = {"b": -row.d} if convention == HARTENBERG_DENAVIT else {"d": row.d}
+        geometry = {"a": row.a, "alpha": row.alpha, **along, "theta": row.theta}
+        cells = _cells(row.inertia, convention, row.limits, row.damping, row.friction)
+        rows.append(_row(row.name, row.link, row.type, {**geometry, **cells}, convention))
     return {"base": _pose(table.base), "tool": _pose(table.tool)}, rows
 
 
@@ -93,14 +104,16 @@ def _zero_reference(robot: Robot, tip: str | None) -> tuple[_Row, list[_Row]]:
         u = {f"u_{axis}": value for axis, value in zip(AXES, joint.axis, strict=True)}
         b = {f"b_{axis}": value for axis, value in zip(AXES, end, strict=True)}
         cells = _cells(link.inertia, ZERO, joint.limits, joint.damping, joint.friction)
-        rows.append(_row(joint.name, link.name, joint.type, {**u, **b, **cells}))
+        rows.append(_row(joint.name, link.name, joint.type, {**u, **b, **cells}, ZERO))
     base = {"xyz": zero.b[path[0]]} if np.any(zero.b[path[0]]) else {}
     return {"base": base, "hand": {"axial": hand.u_oa, "transverse": hand.u_ot}}, rows
 
 
-def _row(joint: str | None, link: str | None, kind: JointType, numbers: _Row) -> _Row:
+def _row(
+    joint: str | None, link: str | None, kind: JointType, numbers: _Row, convention: str
+) -> _Row:
     """Return a row in the printed units, without what is not known."""
-    columns = number_columns(ZERO if "u_x" in numbers else "classic")
+    columns = number_columns(convention)
     moved = "angle" if kind.rotates else "length"
     sizes = {"": 1.0, **{quantity: UNITS[quantity][unit] for quantity, unit in _UNITS.items()}}
     printed = {

@@ -8,7 +8,7 @@ from benchmark.operation_counts.ablation import ROWS, main
 from benchmark.operation_counts.count_tables import (
     differences,
 )
-from benchmark.operation_counts.counts_page import PAGE, at_hand
+from benchmark.operation_counts.counts_page import PAGE, arms_of_publications, at_hand
 from oracles import example_folder
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.papers.counts.newton_euler_count import compare_newton_euler
@@ -19,11 +19,12 @@ from robot_dynamics.papers.counts.recursions import (
 
 
 @pytest.mark.thorough
-def test_page_has_the_counts_of_the_robots_at_hand():
+@pytest.mark.parametrize("table", [at_hand, arms_of_publications])
+def test_page_has_the_counts_of_robots_with_numbers(table):
     if example_folder() is None:
         pytest.skip("example-robot-data is not installed")
     # If this fails: python -m benchmark.operation_counts
-    rows = at_hand().markdown().splitlines()[4:]
+    rows = table().markdown().splitlines()[4:]
     missing = [row for row in rows if row not in PAGE.read_text()]
     assert missing == []
 

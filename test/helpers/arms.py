@@ -118,6 +118,25 @@ INNER = {  # the two other axes at one end meet, or not: a quartic
         (0.3, 0.35, 0, 0, 0.2, 0.1), (0.4, 0.1, 0.2, 0, 0.15, 0.1), THIRD + ", with a quartic"
     ),
 }
+ACROSS = ((0.1, 0.3, 0.2, 0, 0, 0), (-70, 50, 40, -90, 90, 0), (0.4, 0.2, 0.3, 0.1, 0, 0.15))
+SLIDES = {  # no equation of a slide before a wrist, or around it, has an unknown of its own
+    "rrp_skew": Arm(
+        lambda: arm_of("RRPRRR", *ACROSS),
+        TOOL,
+        (4, 8),
+        "spherical wrist: the axes of joint_4, joint_5, joint_6 meet in one point, with a quartic",
+    ),
+    "prr_skew": Arm(
+        lambda: arm_of("PRRRRR", *ACROSS),
+        TOOL,
+        (4, 8),
+        "spherical wrist: the axes of joint_4, joint_5, joint_6 meet in one point, with a quartic",
+    ),
+    "prp_skew": Arm(lambda: arm_of("PRPRRR", *ACROSS), TOOL, (4,), "spherical wrist"),
+    "inner_345_slides": inner_wrist(
+        (0.1, 0.3, 0, 0, 0.2, 0), (0.2, 0.1, 0.3, 0, 0.1, 0.1), THIRD, types="RPRRRP"
+    ),
+}
 SHORT = {  # fewer than six joints: a pose is reached by those that made it
     "planar_2r": (lambda: arm_of("RR", (0.5, 0.4), (0, 0), (0, 0))),
     "planar_3r": (lambda: arm_of("RRR", (0.5, 0.4, 0.2), (0, 0, 0), (0, 0, 0))),

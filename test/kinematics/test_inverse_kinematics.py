@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from arms import ANY_WRIST, INNER, PANDA, SHORT, SIX_JOINTS, arm_of
+from arms import ANY_WRIST, INNER, PANDA, SHORT, SIX_JOINTS, SLIDES, arm_of
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, UnknownNameError
@@ -23,7 +23,7 @@ POSES = int(os.environ.get("KINEMATICS_POSES", "300"))
 REACHED = 1e-9  # what is promised; worst of 10000 poses of every arm: 1e-10 away from singularities
 SAME = 1e-5  # rad, m: next to a double root a pose to the last digit leaves the angle half of them
 
-ARMS = {**SIX_JOINTS, **INNER, "any_wrist": ANY_WRIST, "panda": PANDA}
+ARMS = {**SIX_JOINTS, **INNER, **SLIDES, "any_wrist": ANY_WRIST, "panda": PANDA}
 
 
 def random_positions(robot, joints, rng, count):
@@ -223,7 +223,7 @@ def test_a_pose_that_a_quartic_finds_out_of_reach_says_how_far():
     ik = InverseKinematics(ANY_WRIST.robot, ANY_WRIST.frame)
     found = ik(np.eye(3), [0.0, 0.0, 3.0])
     assert found.q.shape == (0, 6)
-    assert found.reason.startswith("out of reach for 'joint_3': its circle misses the surface")
+    assert found.reason.startswith("out of reach for 'joint_3': its path misses the surface")
     missed = float(re.findall(r"by ([\d.]+) m", found.reason)[0])
     # the wrist stands 0.08 m below the end effector; from axis 1 to it there are three lengths, at
     # most

@@ -19,8 +19,14 @@ from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.identification.export.write_back import with_identified
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import Inertia, JointLimits, find_robot, read_urdf, urdf_of, urdf_text
-from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, DHRow, Table, denavit_hartenberg
-from robot_dynamics.robot.table_columns import ZERO
+from robot_dynamics.robot.denavit_hartenberg import (
+    CONVENTIONS,
+    DHRow,
+    Table,
+    denavit_hartenberg,
+    with_slides_reversed,
+)
+from robot_dynamics.robot.table_columns import HARTENBERG_DENAVIT, ZERO
 from robot_dynamics.robot.table_files import read_table
 from robot_dynamics.robot.table_text import PRINTED, table_text
 from robot_dynamics.robot.zero_position import ZeroReference
@@ -32,14 +38,14 @@ ROUND_OFF = 1e-12  # numbers near 1 after degrees, roll-pitch-yaw and common nor
 
 @st.composite
 def tables(draw):
-    """Random tables of up to seven joints whose axes are far from parallel, with all columns."""
+    """Random tables of up to seven joints, axes parallel or far from it, with all columns."""
     kinds = draw(st.lists(st.sampled_from(("revolute", "continuous", "prismatic")), min_size=1,
                           max_size=7))  # fmt: skip
     rng = np.random.default_rng(draw(seeds()))
     right = draw(st.booleans())
     rows = []
     for k, kind in enumerate(kinds):
-        alpha = np.pi / 2 if right else rng.uniform(0.3, 2.8)
+        alpha = rng.choice((0.0, np.pi / 2, np.pi)) if right else rng.uniform(0.3, 2.8)
         ends = {} if kind == "continuous" else {"lower": -rng.uniform(0.1, 3), "upper": 2.0}
         limits = JointLimits(**ends, velocity=rng.uniform(0.1, 9), effort=rng.uniform(1, 500))
         a, d, theta = rng.uniform(0.05, 0.5), rng.uniform(-0.5, 0.5), rng.uniform(-3, 3)
@@ -72,16 +78,20 @@ def by_way_of_a_urdf(robot, convention, folder, suffix):
     return read_urdf(urdf_of(read_urdf(path, require_inertia=False)), require_inertia=False)
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS)
-@pytest.mark.parametrize("suffix", [".csv", ".yaml"])
+def rows_of(robot, convention):
+    """Return one of the tables of an arm: that of Hartenberg and Denavit with d for -b."""
+    if convention == HARTENBERG_DENAVIT:
+        return denavit_hartenberg(with_slides_reversed(robot), "tool", "modified")
+    return denavit_hartenberg(robot, "tool", convention)
+
+
+@pytest.mark.parametrize("convention", [*CONVENTIONS, HARTENBERG_DENAVIT])
 @settings(max_examples=50)  # 200 arms in all
-@given(table=tables())
+@given(table=tables(), suffix=st.sampled_from((".csv", ".yaml")))
 def test_a_table_becomes_a_urdf_and_the_same_table(table, convention, suffix, tmp_path_factory):
     robot = table.to_robot()
-    printed = denavit_hartenberg(robot, "tool", convention)  # one of the tables of this arm
-    folder = tmp_path_factory.mktemp("tables")
-    read = by_way_of_a_urdf(robot, convention, folder, suffix)
-    again = denavit_hartenberg(read, "tool", convention)
+    read = by_way_of_a_urdf(robot, convention, tmp_path_factory.mktemp("tables"), suffix)
+    printed, again = (rows_of(arm, convention) for arm in (robot, read))
     assert (again.name, read.tips) == (table.name, ("tool",))
     assert [(r.name, r.link, r.type) for r in again.rows] == [
         (r.name, r.link, r.type) for r in table.rows
@@ -90,10 +100,13 @@ def test_a_table_becomes_a_urdf_and_the_same_table(table, convention, suffix, tm
     assert_allclose(ours, theirs, rtol=ROUND_OFF, atol=ROUND_OFF)
 
 
-@given(table=tables(), seed=seeds())
-def test_a_zero_reference_table_becomes_a_urdf_and_the_same_table(table, seed, tmp_path_factory):
+@settings(max_examples=50)  # 200 arms in all
+@given(table=tables(), suffix=st.sampled_from((".csv", ".yaml")), seed=seeds())
+def test_a_zero_reference_table_becomes_a_urdf_and_the_same_table(
+    table, suffix, seed, tmp_path_factory
+):
     robot = table.to_robot()
-    read = by_way_of_a_urdf(robot, ZERO, tmp_path_factory.mktemp("tables"), ".yaml")
+    read = by_way_of_a_urdf(robot, ZERO, tmp_path_factory.mktemp("tables"), suffix)
     ours, theirs = ZeroReference.from_robot(read), ZeroReference.from_robot(robot)
     for name in ("u", "b"):
         assert_allclose(getattr(ours, name), getattr(theirs, name), atol=ROUND_OFF)

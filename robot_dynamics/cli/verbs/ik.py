@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     for branch, self_motion in zip(found.branch, found.self_motion, strict=True):
         if self_motion is not None:
             print(f"{branch}: {self_motion}")
-    if ik.structure == "numeric":
+    if "numeric" in found.branch:
         print("this is one solution, found by a search: more may exist")
     return 0
 

@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     title = f"Denavit-Hartenberg table to {frame}, {table.convention}"
     show(joint_table(title, table.rows), f"structure: {ik.structure}")
     solver = "damped Gauss-Newton" if ik.structure == "numeric" else "closed form"
+    if ik.structure.startswith("nearly"):
+        solver = "closed form of a nearby arm, then Newton's steps"
     given = f", with '{ik.redundant}' given" if ik.redundant else ""
     show(f"solver: {solver}{given}", f"branches: {', '.join(ik.branches)}")
     return 0

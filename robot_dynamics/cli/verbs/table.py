@@ -19,7 +19,7 @@ from robot_dynamics.cli.chosen_joints import (
 )
 from robot_dynamics.cli.verbs.urdf import add_output, write
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS
-from robot_dynamics.robot.table_columns import ZERO
+from robot_dynamics.robot.table_columns import HARTENBERG_DENAVIT, ZERO
 from robot_dynamics.robot.table_text import table_text
 
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--convention",
-        choices=CONVENTIONS,
+        choices=(*CONVENTIONS, HARTENBERG_DENAVIT),
         default=CONVENTIONS[0],
         help=f"of a Denavit-Hartenberg table (default: {CONVENTIONS[0]})",
     )

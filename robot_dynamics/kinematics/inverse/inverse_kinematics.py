@@ -39,6 +39,7 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
 from robot_dynamics.kinematics.inverse.near_rotations import nearest_rotations
+from robot_dynamics.kinematics.inverse.nearby_arm import NearbyArm, nearby_closed_form
 from robot_dynamics.kinematics.inverse.numeric_inverse import (
     POLISHED,
     NumericSolver,
@@ -73,8 +74,9 @@ class InverseKinematics:
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
-        structure: What the closed form makes use of, in words; or "numeric": one solution is
-            found, and more may exist.
+        structure: What the closed form makes use of, in words; "nearly" before it, if that is of an
+            arm with axes that meet or are parallel where here they nearly are, and its branches
+            are led on to solutions; or "numeric": one solution is found, and more may exist.
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
         redundant: The joint that is given beside the pose, or "arm angle", or None.
@@ -123,6 +125,7 @@ class InverseKinematics:
             )
         self._numeric = NumericSolver(self._chain, cache, backend, self.selection)
         self._closed: ClosedFormKernel | None = None
+        self._nearby: NearbyArm | None = None
         self._entry: Callable[..., InverseSolutions | None] = unusual
         self._given: int | None = None
         self.structure = "numeric"
@@ -133,6 +136,8 @@ class InverseKinematics:
                 self._closed = ClosedFormKernel(self._chain, self._given, found, cache, backend)
                 self._entry, self.branches = self._closed.entry, self._closed.branches
                 self.structure = found.description
+            elif len(self._chain) <= 6:
+                self._take_nearby(cache, backend)
         self.redundant = None if self._given is None else self.joint_names[self._given]
         if self._closed is not None:
             self._enter(self._closed)
@@ -181,7 +186,9 @@ class InverseKinematics:
                 return found
         R, p = _checked_poses(R, p)
         given = self._redundant_positions(redundant, len(R))
-        if self._closed is None:
+        if self._nearby is not None:
+            solutions = self._continue(self._nearby, nearest_rotations(R), p)
+        elif self._closed is None:
             solutions = self._search(nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(self._closed, R, p, given, free)
@@ -372,6 +379,40 @@ class InverseKinematics:
 
     # -- numeric --------------------------------------------------------------------------------
 
+    def _take_nearby(self, cache: bool, backend: Backend | None) -> None:
+        """Compile the closed form of an arm that a calibration may have led away from."""
+        nearby = nearby_closed_form(self._chain)
+        if nearby is not None:
+            arm, found = nearby
+            closed = ClosedFormKernel(arm, None, found, cache, backend)
+            self._nearby = NearbyArm(closed, self._numeric)
+            self.branches = (*closed.branches, self.structure)
+            self.structure = f"nearly {found.description}"
+
+    def _continue(self, nearby: NearbyArm, R: Array, p: Array) -> InverseSolutions:
+        """Find the solutions next to those of the nearby arm; search where there are none."""
+        q, residual = nearby(R, p)
+        one = np.full((len(R), 1), np.nan)
+        residual, reasons = np.hstack([residual, one]), np.full(len(R), None, dtype=object)
+        q = np.concatenate([q, np.full((len(R), 1, q.shape[2]), np.nan)], axis=1)
+        lost = np.flatnonzero(np.isnan(residual).all(axis=1))
+        if lost.size:
+            other = self._search(R[lost], p[lost], None)
+            q[lost, -1:], residual[lost, -1:] = other.q, other.residual
+            reasons[lost] = other.reason
+        q = np.where(np.array(self._chain.rotates), np.arctan2(np.sin(q), np.cos(q)), q)
+        turned, inside = within_limits(self._chain, list(np.moveaxis(q, 2, 0)))
+        valid = np.isfinite(residual)
+        return InverseSolutions(
+            q=np.stack(turned, axis=2),
+            branch=self.branches,
+            residual=residual,
+            within_limits=valid & (inside == 1.0),
+            valid=valid,
+            why=reasons,
+            motion=np.full(valid.shape, None, dtype=object),
+        )
+
     def _search(self, R: Array, p: Array, start: npt.ArrayLike | None) -> InverseSolutions:
         q, residual = self._numeric.solve(R, p, start)
         valid = (residual <= REACHED)[:, None]
@@ -385,7 +426,7 @@ class InverseKinematics:
             )
         return InverseSolutions(
             q=np.where(valid, q, np.nan)[:, None],
-            branch=self.branches,
+            branch=("numeric",),
             residual=np.where(valid, residual[:, None], np.nan),
             within_limits=valid,
             valid=valid,

@@ -95,7 +95,7 @@ def reason_of(partials: list[Partial], residual: Array, names: tuple[str, ...]) 
     joint = names[step.joint]
     if step.surface:
         return (
-            f"out of reach for '{joint}': its circle misses the surface that two other joints "
+            f"out of reach for '{joint}': its path misses the surface that two other joints "
             f"sweep; the nearest solution misses the pose by {np.nanmin(residual):.3g} m"
         )
     if step.reach is not None:

@@ -56,6 +56,11 @@ and near double roots."""
 
 POLISHING_STEPS = 4
 
+CONTINUATION_STEPS = 10
+
+LONGEST = 0.2
+"""Longest step of a continuation, rad or m."""
+
 NEAR = 1e-6
 """Residual below which a polishing step that leads away is followed by others."""
 
@@ -131,6 +136,30 @@ class NumericSolver:
             if not left.size:
                 break
         return best, least
+
+    def continued(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
+        """Lead positions near to a pose to solutions by Newton's steps.
+
+        Args:
+            q: Positions, shape (N, s, n); NaN where there are none.
+            R: Rotations to reach, shape (N, 3, 3).
+            p: Positions to reach, shape (N, 3).
+
+        Returns:
+            Positions, and residuals (N, s), NaN where no solution is reached.
+        """
+        found, residuals = np.full(q.shape, np.nan), np.full(q.shape[:2], np.nan)
+        rows = np.nonzero(np.isfinite(q).all(axis=2))
+        at, pose = q[rows], (R[rows[0]], p[rows[0]])
+        for _ in range(CONTINUATION_STEPS):
+            error, J, _ = self._error(at, *pose)
+            step = np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=LOST[1]), error)
+            at = at + step.clip(-LONGEST, LONGEST)
+        *_, residual = self._error(at, *pose)
+        kept = residual <= CONVERGED
+        rows = tuple(x[kept] for x in rows)
+        found[rows], residuals[rows] = at[kept], residual[kept]
+        return found, residuals
 
     def polish(
         self, q: Array, residual: Array, R: Array, p: Array, held: int | None = None

@@ -3,9 +3,10 @@
 E_1 E_2 E_3 w = t. Seen from between: x = E_3 w is a function of q_3, y = E_1^-1 t one of q_1, and
 joint 2 must bring x to y. A turn does that where both have the same height along its axis and the
 same distance from a point of it; a slide, where they have the same two coordinates across it.
-These are two equations, linear in the cosine and sine of q_1 and of q_3. In nearly every arm that
-is built one combination of them is free of q_1 or of q_3, because neighbouring axes meet or are
-parallel; else they make a quartic (Pieper).
+These are two equations, linear in the cosine and sine of q_1 and of q_3, or in the displacement of
+a slide and its square. In nearly every arm that is built one combination of them is free of q_1 or
+of q_3, because neighbouring axes meet or are parallel; else they make a quartic (Pieper), or a
+square where both are slides.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import select
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.circle_and_ellipse import circle_and_ellipse
+from robot_dynamics.kinematics.inverse.equations.both_equations import Row, together
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     Frees,
@@ -29,13 +29,11 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
 )
 from robot_dynamics.kinematics.inverse.subproblems import (
-    NEAR,
     Crossing,
     Turn,
     Vector,
     circle_and_line,
     cross,
-    direction,
     dot,
     minus,
     plus,
@@ -56,10 +54,6 @@ class _Second(NamedTuple):
     h: Vector
     across: Sequence[Vector]
     centre: Vector
-
-
-Row = tuple[Any, Any, Any]
-"""Constant, and the coefficients of (cosine, sine), or of (displacement, its square)."""
 
 
 class Held(NamedTuple):
@@ -142,7 +136,8 @@ class Positioning:
         first, second = self.axes[0], self.axes[1]
         h, points = np.array(second.h), [np.array(axis.p) for axis in self.axes]
         lever = max(np.linalg.norm(points[1] - p) for p in [*points, np.array(self.w)])
-        self._scale = 0.5 / max(float(lever), 1e-3)
+        self._lever = max(float(lever), 1e-3)
+        self._scale = 0.5 / self._lever
         across = np.cross(h, first.h)
         if np.linalg.norm(across) < SAME:
             across = np.cross(h, np.eye(3)[np.argmin(np.abs(h))])
@@ -155,10 +150,9 @@ class Positioning:
                 return
         if len(self.axes) == 2:
             return
-        self.quartic = True
-        full = min(np.linalg.svd(M)[1][1] for M in self._coefficients(self._samples()[0])) > SAME
-        if not (full and first.rotates and self.axes[2].rotates):
-            raise NoClosedForm("both equations have the same unknowns, and one is a slide")
+        self.quartic = first.rotates or self.axes[2].rotates
+        if min(np.linalg.svd(M)[1][1] for M in self._coefficients(self._samples()[0])) < SAME:
+            raise NoClosedForm("neither equation has an unknown of its own")
 
     def _separated(self) -> bool:
         """Look for a combination of both equations with one unknown, for any given joint."""
@@ -251,11 +245,11 @@ class Positioning:
 
     def _first_and_last(self, t: Vector, free: Frees, given: Any) -> Iterator[Partial]:
         y_rows, x_rows = self._rows_of_y(t, given), self._rows_of_x(given)
-        if self.quartic:
-            yield from self._quartic(y_rows, x_rows, free.arm)
-            return
         pivot = self._free_of_first if self._free_of_first is not None else self._free_of_last
-        assert pivot is not None
+        if pivot is None:
+            rotates = self.axes[0].rotates, self.axes[2].rotates
+            yield from together(y_rows, x_rows, rotates, self._lever, self.names, free)
+            return
         row, other = pivot, np.array([-pivot[1], pivot[0]])
         y, x = _combined(row, y_rows), _combined(row, x_rows)
         start = Partial({}, ())
@@ -290,30 +284,6 @@ class Positioning:
         if self.axes[joint].rotates:
             return circle_and_line(row[1], row[2], d, free.arm, free.touching)
         return square_and_line(row[1], row[2], d, free.touching)
-
-    def _quartic(self, y_rows: list[Row], x_rows: list[Row], free: Turn) -> Iterator[Partial]:
-        """Both equations at once: an ellipse of q_3 has to meet the circle of q_1."""
-        (k_1, a_11, a_12), (k_2, a_21, a_22) = y_rows
-        (x_1, *b_1), (x_2, *b_2) = x_rows
-        right = [(x_1 - k_1, *b_1), (x_2 - k_2, *b_2)]
-        det = a_11 * a_22 - a_12 * a_21
-        # det (c_1, s_1) = v_0 + v_1 c_3 + v_2 s_3
-        v_0, v_1, v_2 = [
-            (a_22 * r_1 - a_12 * r_2, a_11 * r_2 - a_21 * r_1)
-            for r_1, r_2 in zip(*right, strict=True)
-        ]
-        side = select(det, 0.0, -1.0, 1.0)
-        number = 0
-        for found in circle_and_ellipse(v_0, v_1, v_2, det):
-            for last in found.solutions:
-                number += 1
-                of_both = zip(v_0, v_1, v_2, strict=True)
-                x, y = (side * (a + b * last.c + c * last.s) for a, b, c in of_both)
-                first, size = direction(x, y, free, NEAR * NEAR)
-                step = SolutionStep(
-                    2, self.names[1], str(number), found.size, found.d, surface=True
-                )
-                yield Partial({2: last, 0: first}, (step, SolutionStep(0, "", "", size)))
 
     # -- q_2 ------------------------------------------------------------------------------------
 
@@ -355,7 +325,8 @@ def _free_of(A: Array, B: Array) -> Array | None:
     None if there is none.
     """
     U, values, _ = np.linalg.svd(A)
-    if values[1] > MEETING or values[0] < SAME or np.abs(U[:, 1] @ B).max() < SAME:
+    left = float(np.abs(U[:, 1] @ B).max())
+    if values[1] > MEETING * min(1.0, 10.0 * left) or values[0] < SAME or left < SAME:
         return None
     near = np.round(U[:, 1])
     return np.where(np.abs(U[:, 1] - near) < SAME, near, U[:, 1])

@@ -3,17 +3,28 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.kinematics.inverse.equations.circle_and_ellipse import circle_and_ellipse
+from robot_dynamics.kinematics.inverse.equations.cone_and_ellipse import cone_and_ellipse
 
 COUNT = 3000
 EXACT = 1e-14  # part of the squares that cancel: worst of 20000 of every kind 5e-16
 KNOWN = 5e-4  # rad: where four roots are one, it is known to the fourth root of round-off
 
-KINDS = ("plain", "crossing", "touching", "concentric", "at a vertex", "circles", "flat", "scales")
+KINDS = (
+    "plain",
+    "crossing",
+    "touching",
+    "concentric",
+    "at a vertex",
+    "circles",
+    "flat",
+    "scales",
+    "in space",
+    "parabola",
+)
 
 
 def at(conic, angle):
-    """The point of each ellipse, shape (2, N)."""
+    """The point of each ellipse, shape (2, N) or (3, N)."""
     centre, u, v = conic
     return centre + u * np.cos(angle) + v * np.sin(angle)
 
@@ -49,21 +60,39 @@ def problems(kind, rng):
     return conic, np.hypot(*at(conic, angle))
 
 
+def curves(kind, rng):
+    """Ellipses in space (centre, u, v), shape (3, 3, N)."""
+    if kind == "in space":
+        return rng.normal(size=(3, 3, COUNT))
+    conic, radius = problems("crossing" if kind == "parabola" else kind, rng)
+    curve = np.concatenate([conic, np.zeros((3, 1, COUNT))], axis=1)
+    curve[0, 2] = radius
+    if kind == "parabola":  # two of three are nearly a line, as that of a slide
+        (first, second, third), height = (
+            conic * 10.0 ** rng.uniform(-6.0, 0.0, (3, 1, COUNT)),
+            radius,
+        )
+        curve[:, :2] = first + third, first - third, second
+        curve[1, 2] = height
+    return curve
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_root_of_the_quartic_is_found_and_every_one_is_right(kind):
-    conic, radius = problems(kind, np.random.default_rng(0))
-    scale = (conic**2).sum(axis=(0, 1)) + radius**2
+    curve = curves(kind, np.random.default_rng(0))
+    scale = (curve**2).sum(axis=(0, 1))
     with np.errstate(all="ignore"):
-        pairs = circle_and_ellipse(*conic, radius)
+        pairs = cone_and_ellipse(*curve)
     turns = [(turn, pair) for pair in pairs for turn in pair.solutions]
     for turn, pair in turns:
         np.testing.assert_allclose(turn.c**2 + turn.s**2, 1.0, rtol=0.0, atol=1e-14)
-        x = conic[0] + conic[1] * turn.c + conic[2] * turn.s
-        missed = np.abs((x**2).sum(axis=0) - radius**2) / scale
+        x, y, z = curve[0] + curve[1] * turn.c + curve[2] * turn.s
+        missed = np.abs(x * x + y * y - z * z) / scale
         assert np.max(missed, where=np.abs(pair.d) <= 1.0, initial=0.0) < EXACT
     found = np.array([np.arctan2(turn.s, turn.c) for turn, _ in turns])
     grid = np.linspace(-np.pi, np.pi, 721)  # roots that a change of sign shows
-    values = np.array([(at(conic, x) ** 2).sum(axis=0) - radius**2 for x in grid])
+    x, y, z = np.moveaxis([at(curve, angle) for angle in grid], 1, 0)
+    values = x * x + y * y - z * z
     k, n = np.nonzero(np.diff(np.sign(values), axis=0) * (np.abs(values[:-1]) > EXACT * scale))
     off = np.abs(np.angle(np.exp(1j * (found[:, n] - 0.5 * (grid[k] + grid[k + 1])))))
     assert off.min(axis=0).max(initial=0.0) < 0.5 * (grid[1] - grid[0]) + KNOWN

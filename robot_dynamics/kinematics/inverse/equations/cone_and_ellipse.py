@@ -1,14 +1,23 @@
-"""Intersections of an ellipse and a circle about the origin: a quartic, by lines through its roots.
+"""Intersections of an ellipse in space and a cone: a quartic, by lines through its roots.
 
-A point centre + x u + y v of the ellipse, x^2 + y^2 = 1, is at the distance of the radius where
+The cone has its tip at the origin, and is as wide as it is high: with the product
+
+    a . b = a_1 b_1 + a_2 b_2 - a_3 b_3,
+
+p . p = 0 on it. In a plane across its axis it is a circle. A point centre + x u + y v of the
+ellipse, x^2 + y^2 = 1, is on the cone where
 
     A (x^2 - y^2) + 2 b x + 2 c y + E = 0,
 
-x and y counted along the axes of the ellipse. Multiples of x^2 + y^2 - 1 may be added: where a
-cubic vanishes, what comes of it is a pair of lines (Ferrari, seen as a pencil of conics), each of
-which meets the circle x^2 + y^2 = 1 in two roots. The cubic has opposite signs at the ends of
-[-A, A], so that there always is such a pair of real lines. Where roots come together a line touches
-the circle, or both lines meet on it, and nothing is lost.
+x and y counted along the directions in which u . v = 0. Multiples of x^2 + y^2 - 1 may be added:
+where a cubic vanishes, what comes of it is a pair of lines (Ferrari, seen as a pencil of conics),
+each of which meets the circle x^2 + y^2 = 1 in two roots. The cubic has opposite signs at the ends
+of [-A, A], so that there always is such a pair of real lines. Where roots come together a line
+touches the circle, or both lines meet on it, and nothing is lost.
+
+A parabola v_0 + z v_1 + z^2 v_2 in the plane that meets a circle of radius r is such an ellipse:
+with z = l tan(angle / 2), and all lengths times 1 + x, it is v_0 (1 + x) + l v_1 y +
+l^2 v_2 (1 - x) at the height r (1 + x).
 
 Plain arithmetic on any scalar without a branch, as in `subproblems`.
 """
@@ -23,11 +32,13 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, select
 from robot_dynamics.kinematics.inverse.subproblems import (
     Crossing,
     Turn,
+    Vector,
     circle_and_line,
     direction,
+    minus,
+    plus,
+    times,
 )
-
-Pair = tuple[Any, Any]
 
 STEPS = 12
 """Towards the root of the cubic: ten bring all roots, multiple ones too, to round-off."""
@@ -35,38 +46,31 @@ STEPS = 12
 BESIDE = 1e-3
 """By how much a step may leave known signs and still means their end."""
 
-POLISHING_STEPS = 2
-
-FAR = 1e-6
-"""Longest step of polishing, rad; what is no root must not go on to one."""
-
 ROUND = 1e-40
-"""Half the difference of squared half axes, m^4, that an ellipse has at least, a circle too."""
+"""Half the difference of u . u and v . v, m^4, that an ellipse has at least, a circle too."""
 
 _LEAST = 1e-300
 """Divisor in place of a number that vanishes; the quotient is not used."""
 
 
-def circle_and_ellipse(centre: Pair, u: Pair, v: Pair, radius: Any) -> tuple[Crossing, Crossing]:
-    """The turns (x, y) that bring centre + x u + y v to the distance `radius` from the origin.
+def cone_and_ellipse(centre: Vector, u: Vector, v: Vector) -> tuple[Crossing, Crossing]:
+    """The turns (x, y) that bring centre + x u + y v to the cone.
 
     Returns:
         Two pairs, each as where a line meets the unit circle: `d` is beyond 1 where it does not,
         and the solutions are then the turn next to it.
     """
-    a, twist = 0.5 * (_dot(u, u) - _dot(v, v)), _dot(u, v)
+    a, twist = 0.5 * (_product(u, u) - _product(v, v)), _product(u, v)
     A = maximum(np.sqrt(a * a + twist * twist), ROUND)
     to_axes = _half(direction(a, twist, Turn(1.0, 0.0), ROUND)[0])
-    along = tuple(to_axes.c * x + to_axes.s * y for x, y in zip(u, v, strict=True))
-    across = tuple(to_axes.c * y - to_axes.s * x for x, y in zip(u, v, strict=True))
-    E = _dot(centre, centre) + 0.5 * (_dot(u, u) + _dot(v, v)) - radius * radius
+    along = plus(times(to_axes.c, u), times(to_axes.s, v))
+    across = minus(times(to_axes.c, v), times(to_axes.s, u))
+    E = _product(centre, centre) + 0.5 * (_product(u, u) + _product(v, v))
 
-    def polished(turn: Turn) -> Turn:
-        return _polished(turn.then(to_axes), centre, u, v, radius)
-
+    lines = _lines(A, _product(centre, along), _product(centre, across), E)
     first, second = (
-        found._replace(solutions=tuple(map(polished, found.solutions)))
-        for found in map(_on_circle, _lines(A, _dot(centre, along), _dot(centre, across), E))
+        found._replace(solutions=tuple(turn.then(to_axes) for turn in found.solutions))
+        for found in map(_on_circle, lines)
     )
     return first, second
 
@@ -132,30 +136,6 @@ def _on_circle(line: tuple[Any, Any, Any]) -> Crossing:
     return circle_and_line(p * over, q * over, d, Turn(1.0, 0.0), gram=(1.0 - d) * (1.0 + d))
 
 
-def _polished(turn: Turn, centre: Pair, u: Pair, v: Pair, radius: Any) -> Turn:
-    """Restore the digits that a turn lost in its quartic, by Newton's steps.
-
-    Where two axes of an arm nearly meet, the radius is small against the ellipse, and two roots
-    lie side by side: squares and sums of large numbers lose what tells them apart.
-    """
-
-    def missed(turn: Turn) -> tuple[Any, Any]:
-        x, y = (c + a * turn.c + b * turn.s for c, a, b in zip(centre, u, v, strict=True))
-        x_s, y_s = (b * turn.c - a * turn.s for a, b in zip(u, v, strict=True))
-        return x * x + y * y - radius * radius, 2.0 * (x * x_s + y * y_s)
-
-    value, slope = missed(turn)
-    for _ in range(POLISHING_STEPS):
-        step = clip(-value / select(abs(slope), _LEAST, _LEAST, slope), -FAR, FAR)
-        over = 1.0 / np.sqrt(1.0 + step * step)
-        moved = Turn((turn.c - step * turn.s) * over, (turn.s + step * turn.c) * over)
-        value_1, slope_1 = missed(moved)
-        better = abs(value_1), abs(value)
-        turn = Turn(select(*better, moved.c, turn.c), select(*better, moved.s, turn.s))
-        value, slope = select(*better, value_1, value), select(*better, slope_1, slope)
-    return turn
-
-
 def _half(turn: Turn) -> Turn:
     """Return the turn by half the angle."""
     large = np.sqrt(0.5 + 0.5 * abs(turn.c))
@@ -164,5 +144,5 @@ def _half(turn: Turn) -> Turn:
     return Turn(select(turn.c, 0.0, abs(small), large), select(turn.c, 0.0, side * large, small))
 
 
-def _dot(a: Pair, b: Pair) -> Any:
-    return a[0] * b[0] + a[1] * b[1]
+def _product(a: Vector, b: Vector) -> Any:
+    return a[0] * b[0] + a[1] * b[1] - a[2] * b[2]
