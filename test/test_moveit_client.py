@@ -25,6 +25,9 @@ WAY = np.array([0.4, -0.4, 0.4, 0.4, -0.4, 0.4])
 ACCURACY = 0.01
 STILL = 0.01  # rad/s, below which a joint stands by the default stopped_velocity_tolerance
 
+# One process on simulated time: an arm in which no node waits for a processor that another one has
+IN_STEP = ("composed:=true", "use_sim_time:=true")
+
 
 @pytest.fixture(scope="module")
 def arm(domain):
@@ -32,7 +35,7 @@ def arm(domain):
     peer = Peer(domain)
     states = peer.listen(JointState, "/joint_states", 1000)
     with contextmanager(launcher)(domain) as launch:
-        process = launch("robot:=ur5", "motion:=none", "rate:=250")
+        process = launch("robot:=ur5", "motion:=none", "rate:=250", *IN_STEP)
         client = Client(peer, FollowJointTrajectory, ACTION)
         wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
         yield states, client
