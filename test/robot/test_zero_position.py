@@ -11,7 +11,7 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.robot.zero_reference_tables import end_effector_of, zero_reference_from_tables
+from robot_dynamics.robot.zero_reference_tables import hand_of, zero_reference_from_tables
 from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds
 
@@ -73,7 +73,7 @@ def test_an_end_effector_is_where_its_frame_is_at_zero(robot):
     tree = merge_fixed(robot)
     zero = ZeroReference.from_robot(robot)
     for name in tree.frame_names:
-        place, end_effector = tree.frame(name), end_effector_of(zero, name)
+        place, end_effector = tree.frame(name), hand_of(zero, name)
         R, p = np.eye(3), np.zeros(3)  # pose of the link at zero, and its joint centre, in the base
         path, i = [], tree.link_index(place.link)
         while i > 0:
