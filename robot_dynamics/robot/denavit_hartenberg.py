@@ -269,6 +269,12 @@ def with_slides_reversed(robot: Robot) -> Robot:
 
     In the notation of Hartenberg and Denavit, b = -d of the modified table, and the position of a
     prismatic joint adds to b.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The robot with the axes of its prismatic joints reversed.
     """
     joints = [
         replace(joint, axis=-joint.axis) if joint.type == JointType.PRISMATIC else joint

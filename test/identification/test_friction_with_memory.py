@@ -44,7 +44,7 @@ def recording(memory, seed):
     remembered, tau = FrictionMemory(friction), Dynamics(ROBOT).inverse(q, qd, qdd)
     for k in range(len(time)):
         remembered.follow(q[k])
-        tau[k] += friction.smooth(qd[k], remembered=remembered.direction)
+        tau[k] += friction.smooth(qd[k], presliding=remembered.direction)
     noise = NOISE * np.random.default_rng(seed).normal(size=tau.shape)
     q = ENCODER * np.round(q / ENCODER)
     return Recording(time, q, None, tau + noise, f"memory_{seed}")

@@ -10,7 +10,7 @@ from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.papers.recommended_models import compare_on_the_circle
 from robot_dynamics.papers.simplified_models import recommended_models
 
-PAGE = Path(__file__).parents[2] / "docs" / "publications" / "lee.md"
+PAGE = Path(__file__).parents[2] / "benchmark" / "records" / "publications" / "lee.md"
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def test_foxglove_finds_the_topics_of_its_scene(recording):
         (connection,) = [c for c in reader.connections if c.topic == "/markers"]
         ((_, _, data),) = reader.messages([connection])
         markers = reader.deserialize(data, connection.msgtype).markers
-    expected = {"load", "reference", "gravity", "wrench", "target"}
+    expected = {"load", "effort", "reference", "gravity", "wrench", "target"}
     assert {marker.ns for marker in markers} == expected
     assert {marker.header.frame_id for marker in markers} == {"panda_link0"}
 

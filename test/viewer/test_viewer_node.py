@@ -274,7 +274,7 @@ def leading(nodes, viewer):
     viewer._controls.mode.value = "feedforward"
     wait_for(lambda: not viewer._gizmo._handle.visible, "no handle in a mode of joints")
     viewer._controls.enable.value = False
-    wait_for(lambda: viewer._end_effector._out is None, "no publisher of targets")
+    wait_for(lambda: viewer._task_space._out is None, "no publisher of targets")
 
 
 def drag(viewer, pose):
@@ -291,7 +291,7 @@ def test_hand_is_led_where_its_handle_is_dragged_until_motion_is_switched_off(
 ):
     task = nodes.controller.controller.task
     assert viewer.count_publishers("target_pose") == 0  # of others alone, until the first drag
-    at = viewer._end_effector._measured
+    at = viewer._task_space._measured
     np.testing.assert_allclose(viewer._gizmo._handle.position, at.translation, atol=1e-2)
     drag(viewer, Pose(at.rotation, at.translation + [-0.4, 0.0, 0.2]))
     wait_for(lambda: np.any(task.target.twist), "a target that moves")
@@ -305,7 +305,7 @@ def test_hand_is_led_where_its_handle_is_dragged_until_motion_is_switched_off(
 
 
 def test_hold_still_holds_the_end_effector_that_the_page_leads(nodes, viewer, leading):
-    task, at = nodes.controller.controller.task, viewer._end_effector._measured
+    task, at = nodes.controller.controller.task, viewer._task_space._measured
     drag(viewer, Pose(at.rotation, at.translation + [-0.2, 0.0, 0.2]))
     wait_for(lambda: np.any(task.target.twist), "a target that moves")
     viewer._controls.motion.value = STILL
@@ -314,13 +314,13 @@ def test_hold_still_holds_the_end_effector_that_the_page_leads(nodes, viewer, le
 
 
 def test_drag_while_motion_is_off_or_in_a_mode_of_joints_publishes_nothing(nodes, viewer, enabled):
-    wait_for(lambda: viewer._end_effector.pose is None, "no poses of the end effector")
+    wait_for(lambda: viewer._task_space.pose is None, "no poses of the end effector")
     for enable_motion in (True, False):
         viewer._controls.enable.value = enable_motion
         wait_for(lambda wanted=enable_motion: viewer._enabled == wanted, "the switch")
         drag(viewer, Pose.identity())
         wait_for(lambda: viewer._gizmo._dragged is None, "a drag that is dropped")
-        assert viewer._end_effector._out is None
+        assert viewer._task_space._out is None
 
 
 def test_external_efforts_are_read_only_while_links_are_coloured_by_them(nodes, viewer):
@@ -350,7 +350,7 @@ def test_pose_of_the_end_effector_in_another_frame_is_refused_by_name(viewer):
     msg = PoseStamped()
     msg.header.frame_id = "camera"
     with pytest.raises(ArgumentError) as error:
-        viewer._end_effector.read(msg)
+        viewer._task_space.read(msg)
     assert str(error.value) == "cartesian_pose is ignored: it is in 'camera', not in 'base_link'"
 
 
