@@ -30,6 +30,7 @@ def test_the_model_makes_the_drives_exact(arm, capsys):
     assert (whole < 0.05 * np.minimum(position, velocity)).all()
 
 
+@pytest.mark.thorough
 def test_wrong_masses_leave_a_part_of_the_error(arm, capsys):
     *_, exact = errors(arm, capsys)
     _, velocity, light = errors(arm, capsys, "--mass-error", "11")

@@ -60,6 +60,7 @@ def test_gains_of_a_lone_joint_give_the_bandwidth_and_damping_asked_for():
     np.testing.assert_allclose(gains.kd, 2 * 0.7 * 0.4 * 10.0)
 
 
+@pytest.mark.thorough
 @settings(max_examples=15)
 @given(robots(max_joints=5), st.sampled_from([1e-3, 2e-3, 5e-3]))
 def test_gains_keep_a_delayed_loop_stable_in_every_pose(robot, delay):

@@ -165,6 +165,7 @@ def test_no_direction_is_stiffer_than_the_loop_bears_and_others_stay_as_given(se
 # -- the laws -------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([IMPEDANCE, OPERATIONAL_SPACE]))
 def test_the_kernel_is_the_law(seed, mode):

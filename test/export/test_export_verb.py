@@ -120,6 +120,7 @@ def test_a_failed_compilation_and_a_missing_compiler_keep_what_was_there(
     assert list(tmp_path.iterdir()) == [output]
 
 
+@pytest.mark.thorough
 def test_two_sources_are_the_same_bytes_without_paths_of_the_machine(export, tmp_path, arm):
     for name in ("one.c", "two.c"):
         assert export(arm, output=tmp_path / name)[0] == 0
@@ -137,6 +138,7 @@ def test_the_source_names_the_command_that_compiles_it(export, tmp_path, arm):
     assert "cc -std=c99 -O1 " in head and " -o model.so model.c -lm" in head
 
 
+@pytest.mark.thorough
 def test_payloads_are_at_the_end_effector_unless_a_frame_is_named(export, arm):
     _, out, _ = export(arm, "--payload", "1")
     assert out.splitlines()[0].endswith(": 2 joints, payloads at 'left', end effector 'left'")
@@ -146,6 +148,7 @@ def test_payloads_are_at_the_end_effector_unless_a_frame_is_named(export, arm):
     assert out.splitlines()[0].endswith(": 1 joints, payloads at 'upper', end effector 'upper'")
 
 
+@pytest.mark.thorough
 def test_without_an_end_effector_there_are_no_payloads_unless_a_frame_is_named(export, arm):
     arm.write_text(arm.read_text().replace("</robot>", SECOND_ARM))
     _, out, _ = export(arm)
@@ -189,6 +192,7 @@ def test_identified_friction_and_rotors_are_exported_from_their_file(export, tmp
     assert "planar_2r --parameters found.yaml -o arm.c\n" in text
 
 
+@pytest.mark.thorough
 def test_a_file_of_drives_beside_the_urdf_is_used(export, tmp_path):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(Path(find_robot("planar_2r")).read_text())
@@ -239,6 +243,7 @@ def test_transmissions_of_every_joint_are_the_coupling_of_actuators(
         assert found == expected
 
 
+@pytest.mark.thorough
 def test_only_what_a_joint_moves_or_a_mass_needs_is_compared(export, arm, tmp_path):
     export(arm)
     text = (tmp_path / "arm.c").read_text()
@@ -267,6 +272,7 @@ def test_a_file_that_cannot_be_written_is_refused(export, tmp_path):
     assert err.startswith("robot-dynamics export: /proc/arm.c: cannot be written (")
 
 
+@pytest.mark.thorough
 def test_the_command_in_a_source_writes_it_again(export, tmp_path, monkeypatch, arm):
     export(arm, "--lock", "elbow=1", "--bandwidth", "12.5")
     before = (tmp_path / "arm.c").read_text()

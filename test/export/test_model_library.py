@@ -229,6 +229,7 @@ def test_a_soft_margin_makes_a_spring_that_reaches_the_effort_limit_at_the_stop(
     )
 
 
+@pytest.mark.thorough
 def test_the_c_file_has_no_fault_that_sanitizers_find(request_, tmp_path):
     (tmp_path / "model.c").write_text(model_source(request_).whole())
     sources = [str(DRIVER), str(tmp_path / "model.c")]
@@ -267,6 +268,7 @@ def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):
     assert [line.split()[-1] for line in symbols.splitlines()] == ["robot_dynamics_model"]
 
 
+@pytest.mark.thorough
 def test_two_sources_of_a_robot_are_the_same_and_another_mass_changes_the_fingerprint():
     request = request_of("planar_2r")
     source = model_source(request).whole()

@@ -54,6 +54,7 @@ def law_inputs(arm):
     return x | {"payload": np.array([1.0, 0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.01, 0.0, 0.01])}
 
 
+@pytest.mark.thorough
 def test_the_law_in_c_is_the_law(arm, library):
     x = law_inputs(arm)
     kernel = compile_program(task_program(arm, "tool0", "cartesian_impedance", CONSISTENT, "tool0"))

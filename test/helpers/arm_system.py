@@ -137,8 +137,19 @@ class ArmSystem:
         return np.array(self.states[-1].position)
 
     def rests_at(self, q, within):
-        """Wait until the arm rests at q, shape (n,), rad."""
-        wait_for(lambda: self.is_at(q, within), f"rest at {q}")
+        """Wait until the arm rests at q, shape (n,), rad, or its reference does elsewhere."""
+        begin = len(self.references)
+
+        def ended():
+            last = self.references[max(begin, len(self.references) - ENDED) :]
+            return len(last) == ENDED and not any(
+                any(msg.velocity) or np.abs(np.array(msg.position) - q).max() < within
+                for msg in last
+            )
+
+        wait_for(lambda: self.is_at(q, within) or ended(), f"rest at {q}")
+        logs = (f"{process.name} says:\n{process.log}" for process in self.processes.values())
+        assert self.is_at(q, within), "\n".join([f"another end than {q}", *logs])
 
 
 def series(messages, field):
@@ -184,6 +195,9 @@ AT_REST = 1e-4
 # ms, and the robot may see two commands in a cycle of its own.
 BANDWIDTH, EFFORT_RATE, SLACK = 8.0, 4000.0, 0.03
 LIMITS = {f"limits.{name}.effort_rate": EFFORT_RATE for name in NAMES}
+
+ENDED = 1000
+"""References at rest, in cycles, after which a motion has ended: 4 s."""
 
 # A busy machine may keep a node waiting for longer than the tenth of a second of the defaults
 PATIENT = {"state_timeout": 0.5, "reference_timeout": 0.5}

@@ -100,6 +100,7 @@ def test_a_motion_that_is_faster_than_the_training_is_named():
     assert line.startswith("joint 'joint_2' moves with up to ")
 
 
+@pytest.mark.thorough
 def test_bands_hold_in_a_motion_that_is_slower_than_the_training():
     """Maxwell slip and Stribeck friction, at a fifth of the speed; 67 % by levels of motion."""
     robot = ARM.urdf

@@ -29,6 +29,7 @@ def found(name="ur5"):
     return identify(arm(name).urdf, arm(name).recording(noise=NOISE))
 
 
+@pytest.mark.thorough
 def test_base_parameters_are_those_of_the_true_robot_to_within_their_deviations():
     true = [p.value for p in Dynamics(arm().true).base_parameters]
     off = [(p.value - t) / p.deviation for p, t in zip(found().parameters, true, strict=True)]

@@ -32,6 +32,7 @@ def test_all_of_a_load_is_found_by_an_exact_model_of_the_arm():
     assert all(np.isfinite(deviation) for deviation in load.deviation.values())
 
 
+@pytest.mark.thorough
 def test_a_load_is_found_by_an_arm_that_was_identified_without_it():
     found = identify(arm().urdf, arm().recording(noise=0.01))
     load = identify_payload(arm().urdf, found.model, loaded(), "tool0")

@@ -1,5 +1,7 @@
 """An identified robot improves tracking."""
 
+import pytest
+
 from recorded_motion import Simulated
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction, Model, gains_for
@@ -10,6 +12,7 @@ from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory import excitation, interpolate
 
 
+@pytest.mark.thorough
 def test_a_wrong_urdf_is_followed_five_times_better_once_it_is_identified():
     arm = Simulated.of("planar_2r")  # masses off by up to 40 %
     found = identify(arm.urdf, arm.recording(noise=0.005))

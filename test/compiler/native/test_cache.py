@@ -303,6 +303,7 @@ def start(folder, code):
     )
 
 
+@pytest.mark.thorough
 def test_processes_that_build_the_same_robot_at_once_agree(folder, short_arm):
     builders = [start(folder, BUILD) for _ in range(4)]
     for builder in builders:

@@ -56,6 +56,7 @@ def test_states_that_come_unevenly_by_a_millisecond_are_none_in_motion(lag):
     assert oscillation_of(even) is not None
 
 
+@pytest.mark.thorough
 def test_pushes_in_pairs_are_none():
     numbers = np.random.default_rng(0)
     times = np.cumsum(np.tile([0.03, 0.15], 500))
