@@ -104,7 +104,7 @@ def draw_identification() -> None:
         edge = tab.get_by_text("Friction", exact=True).first.bounding_box()
         assert edge is not None
         area = {"x": 0, "y": 0, "width": 900, "height": edge["y"] - 10}
-        keep(tab.screenshot(full_page=True, clip=area), "report")  # type: ignore[arg-type]
+        keep(tab.screenshot(full_page=True, clip=area), "report")
 
 
 def draw_course() -> None:
