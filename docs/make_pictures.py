@@ -1,17 +1,23 @@
-"""Draw the pictures of README and tutorial from the running program.
+"""Draw the pictures of README and tutorials from the running program.
 
-`page.webp` is the page of a Panda in a real browser, `figures/view.webp` a still of the whole page,
-`figures/simulate.png` what `robot-dynamics simulate planar_2r` draws. Run it as
-`python docs/make_pictures.py`; it needs chromium and playwright.
+python docs/make_pictures.py             # all of them, on an idle machine
+python docs/make_pictures.py demo course # those of `PICTURES`
+
+It needs chromium and playwright for what a browser shows.
 """
 
 from __future__ import annotations
 
+import base64
 import io
+import json
+import os
 import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
@@ -23,8 +29,9 @@ from robot_dynamics import cli as verb
 from robot_dynamics.viewer.live_view import LiveView
 from robot_dynamics.viewer.page import Page
 
-DOCS = Path(__file__).parent
-PICTURE, STILL = DOCS / "page.webp", DOCS / "figures" / "view.webp"
+DOCS = Path(__file__).resolve().parent
+FIGURES = DOCS / "figures"
+PICTURE, STILL = DOCS / "page.webp", FIGURES / "view.webp"
 
 SIZE = (1100, 620)
 PANEL = 296  # width of the controls, which the moving picture leaves out so that it can be read
@@ -47,11 +54,68 @@ def frames(view: LiveView, tab: Tab, count: int) -> list[Image.Image]:
     return pictures
 
 
+def draw(*words: str) -> None:
+    """Run a command as a shell does.
+
+    Raises:
+        RuntimeError: If it fails.
+    """
+    if verb.main([*words]) != 0:
+        raise RuntimeError(" ".join(words))
+
+
+def keep(picture: Path | bytes, name: str) -> None:
+    """Store a picture that a program drew, small."""
+    image = Image.open(io.BytesIO(picture) if isinstance(picture, bytes) else picture)
+    image.convert("RGB").save(FIGURES / f"{name}.webp", quality=85, method=6)
+
+
 def draw_simulation() -> None:
-    """Let the command draw its picture."""
-    with tempfile.TemporaryDirectory() as folder:
-        verb.main(["simulate", "planar_2r", "--output", folder, "-q"])
-        shutil.copy(Path(folder) / "planar_2r.png", DOCS / "figures" / "simulate.png")
+    """Draw what `simulate` draws."""
+    draw("simulate", "planar_2r", "--output", ".", "-q")
+    shutil.copy("planar_2r.png", FIGURES / "simulate.png")
+
+
+def draw_demo() -> None:
+    """Draw what `demo` draws, of nodes in real time."""
+    draw("demo", "planar_2r", "--output", ".", "-q")
+    keep(Path("planar_2r.png"), "demo")
+
+
+def draw_motion() -> None:
+    """Draw a recording of the trajectory of the tutorial."""
+    text = (DOCS / "ros-tutorial.md").read_text(encoding="utf-8")
+    Path("motion.csv").write_text(text.split("```csv\n")[1].split("```")[0], encoding="utf-8")
+    draw("simulate", "planar_2r", "--motion", "motion.csv", "--record", "run.mcap", "-q")
+    draw("plot", "run.mcap")
+    keep(Path("run.png"), "own_motion")
+
+
+def draw_identification() -> None:
+    """Draw a recorded excitation of an arm that is heavier than its model, and its report."""
+    draw("excite", "planar_2r", "--duration", "10", "--output", "excitation.csv", "-q")
+    heavier = ("--motion", "excitation.csv", "--mass-error", "20", "--record", "run.mcap")
+    draw("simulate", "planar_2r", *heavier, "-q")
+    draw("plot", "run.mcap")
+    keep(Path("run.png"), "excitation")
+    draw("identify", "planar_2r", "run.mcap", "--output", "found.urdf", "--report", "report.html")
+    with browser_tab((900, 600)) as tab:
+        tab.goto(Path("report.html").absolute().as_uri())
+        edge = tab.get_by_text("Friction", exact=True).first.bounding_box()
+        assert edge is not None
+        area = {"x": 0, "y": 0, "width": 900, "height": edge["y"] - 10}
+        keep(tab.screenshot(full_page=True, clip=area), "report")
+
+
+def draw_course() -> None:
+    """Take the first figure of two notebooks."""
+    for name in ("gupta", "computed_torque"):
+        text = (DOCS.parent / "examples" / f"{name}.ipynb").read_text(encoding="utf-8")
+        outputs = (out for cell in json.loads(text)["cells"] for out in cell.get("outputs", ()))
+        figures = (
+            out["data"]["image/png"] for out in outputs if "image/png" in out.get("data", {})
+        )
+        keep(base64.b64decode(next(figures)), f"course_{name}")
 
 
 def settle(view: LiveView, tab: Tab) -> None:
@@ -66,34 +130,60 @@ def settle(view: LiveView, tab: Tab) -> None:
     sleep(3.0)
 
 
-def main() -> int:
-    """Write the pictures."""
-    draw_simulation()
+@contextmanager
+def browser_tab(size: tuple[int, int]) -> Iterator[Tab]:
+    """Open a page of a browser without a window.
+
+    Raises:
+        FileNotFoundError: If there is no chromium.
+    """
     chromium = shutil.which("chromium")
     if chromium is None:
-        print("no chromium on the PATH; apt-get install chromium", file=sys.stderr)
-        return 1
+        raise FileNotFoundError("no chromium on the PATH; apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(SWITCHES))
+        yield browser.new_page(viewport={"width": size[0], "height": size[1]})
+        browser.close()
+
+
+def draw_page() -> None:
+    """Take the page of a Panda: moving without its controls, and a still of all."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     page = Page(port=port)
     view = LiveView(page, "panda")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(SWITCHES))
-        tab = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    with browser_tab(SIZE) as tab:
         tab.goto(page.address)
         settle(view, tab)
         shots = frames(view, tab, FRAMES)
-        browser.close()
     page.close()
     shots[FRAMES // 2].save(STILL, quality=80, method=6)
     first, *others = (shot.crop((PANEL, 0, *SIZE)) for shot in shots)
     first.save(
         PICTURE, save_all=True, append_images=others, duration=150, loop=0, quality=55, method=6
     )
-    print(f"{PICTURE.name}: {PICTURE.stat().st_size / 1024:.0f} kB")
-    return 0
+
+
+PICTURES: dict[str, Callable[[], None]] = {
+    "simulation": draw_simulation,
+    "demo": draw_demo,
+    "motion": draw_motion,
+    "identification": draw_identification,
+    "course": draw_course,
+    "page": draw_page,
+}
+
+
+def main(names: list[str]) -> None:
+    """Write the pictures of these names, or all."""
+    for name in names or PICTURES:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            PICTURES[name]()
+            os.chdir(DOCS)
+        print(name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

@@ -14,8 +14,8 @@ from robot_dynamics.errors import MissingPackageError
 ROOT = Path(__file__).parents[2]
 RUNNABLE = (
     *("array-libraries", "dh-table", "drivers", "elastic-joints", "extending", "first-steps"),
-    *("guarantees", "index", "kernels", "kinematics", "moving-bases", "own-robot", "studies"),
-    "task-space",
+    *("guarantees", "identification", "index", "kernels", "kinematics", "moving-bases"),
+    *("own-robot", "studies", "task-space"),
 )
 OF_DEVELOPERS = ("extending",)
 """Pages whose code imports more than the API."""
