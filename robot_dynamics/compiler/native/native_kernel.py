@@ -28,7 +28,11 @@ from robot_dynamics.compiler.kernel_arguments import (
 )
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.entry import native_entry
-from robot_dynamics.compiler.native.entry.native_entry import builtin_function, follow_with
+from robot_dynamics.compiler.native.entry.native_entry import (
+    MethodEntry,
+    builtin_function,
+    follow_with,
+)
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.errors import ArgumentError
@@ -143,14 +147,22 @@ class NativeKernel(Kernel):
         text: str,
         unusual: Callable[..., Results],
         *,
-        place: native_entry.MethodPlace | None = None,
         alone: bool = False,
     ) -> Callable[..., Results] | None:
         """See `Kernel.native_entry`."""
         if not native_entry.available():
             return None
-        about = signature, text, "double", unusual, self.results_class, place, alone
+        about = signature, text, "double", unusual, self.results_class, alone
         return builtin_function(self._code, *about)
+
+    def add_to(self, entry: MethodEntry, frame: str | None) -> None:
+        """Let the entry of a method go to the code of this kernel.
+
+        Args:
+            entry: The entry.
+            frame: Argument `frame` of the calls that the kernel is for, or None.
+        """
+        entry.add(self._code, self.inputs, self.results_class, frame)
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
