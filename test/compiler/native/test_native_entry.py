@@ -51,7 +51,7 @@ def test_random_calls_never_get_past_the_rules():
 def test_the_layout_of_arrays_is_recognised_here():
     """Otherwise every call would be slow, and no test would notice."""
     off = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    off |= sys.version_info < (3, 11) or os.environ.get("ROBOT_DYNAMICS_NATIVE_ENTRY") == "0"
+    off |= os.environ.get("ROBOT_DYNAMICS_NATIVE_ENTRY") == "0"
     assert native_entry.available() is not off
 
 

@@ -180,7 +180,18 @@ def declarations() -> list[str]:
     declared = [
         f"declare {result} @{name}({types})\n" for name, (result, types) in python.FUNCTIONS.items()
     ]
+    if python.CALL_IS_INLINE:
+        declared.append(_call_of_any_object())
     return [*declared, f"@objects = global [{len(python.OBJECTS)} x i64] zeroinitializer\n"]
+
+
+def _call_of_any_object() -> str:
+    """Write `PyObject_Vectorcall` for a Python that has it in its headers alone."""
+    code = Code(typed_pointers=False)  # there are no pointers
+    state = code.let("call i64 @PyThreadState_Get()")
+    answer = code.let(f"call i64 @_PyObject_MakeTpCall(i64 {state}, {ENTRY_PARAMETERS})")
+    code.do(f"ret i64 {answer}")
+    return code.function(f"define internal i64 @PyObject_Vectorcall({ENTRY_PARAMETERS})")
 
 
 # -- the pieces that they are written from ------------------------------------------------------

@@ -38,6 +38,7 @@ from robot_dynamics.foundation.lazy import lock
 # Of PyObject and PyArrayObject, in bytes
 REFERENCES, TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 0, 8, 16, 24, 32, 40, 56, 64
 WEAK_REFERENCES = 72
+VECTORCALL_OFFSET = 56  # of PyTypeObject, read on Python 3.10 alone
 TUPLE_SIZE = 16
 TUPLE_ITEMS, LIST_ITEMS = tuple.__basicsize__, 24  # the latter is where their address is
 TUPLE_HASH = 24 if tuple.__basicsize__ > 24 else 0  # Python 3.14 keeps it; -1: not computed yet
@@ -69,9 +70,18 @@ REMEMBERED = 2, 16  # results at least and, of small ones, at most
 SMALL_BYTES = 32_768  # that more than the least of them take
 MOST_REMEMBERED_BYTES = 2**22  # of a result for many samples
 
+CALL_IS_INLINE = sys.version_info < (3, 11)
+"""Whether `PyObject_Vectorcall` is a function of CPython's headers alone."""
+
 # Functions of CPython and NumPy that the entry calls, with result and argument types
+_TO_CALL = {"PyObject_Vectorcall": ("i64", "i64, i64, i64, i64")}
+if CALL_IS_INLINE:
+    _TO_CALL = {
+        "PyThreadState_Get": ("i64", ""),
+        "_PyObject_MakeTpCall": ("i64", "i64, i64, i64, i64, i64"),
+    }
 FUNCTIONS = {
-    "PyObject_Vectorcall": ("i64", "i64, i64, i64, i64"),
+    **_TO_CALL,
     "PyList_GetItem": ("i64", "i64, i64"),
     "PyList_SetItem": ("i32", "i64, i64, i64"),
     "PyTuple_GetItem": ("i64", "i64, i64"),
@@ -96,9 +106,7 @@ def available() -> bool:
         return False
     if "t" in getattr(sys, "abiflags", ""):  # free-threaded; Windows may not say, the samples do
         return False
-    if not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):  # Python 3.10 has it inline only
-        return False
-    known = _numpy_table() is not None and _sequences_hold()
+    known = _numpy_table() is not None and _sequences_hold() and _calls_hold()
     return known and all(_layout_holds(array) for array in _samples())
 
 
@@ -110,6 +118,11 @@ def _sequences_hold() -> bool:
     items = word(id(things) + LIST_ITEMS).value
     found = [word(place + 8).value for place in (items, id(pair) + TUPLE_ITEMS)]
     return found == [id(things[1])] * 2 and word(id(pair) + TUPLE_SIZE).value == len(pair)
+
+
+def _calls_hold() -> bool:
+    """Compare the code that calls a function as it is read from there with what CPython has."""
+    return not CALL_IS_INLINE or _code_that_calls(_calls_hold) == _address("_PyFunction_Vectorcall")
 
 
 def _samples() -> list[np.ndarray[Any, Any]]:
@@ -170,13 +183,22 @@ def _numpy_table() -> Any:
     return table if table[_PYARRAY_TYPE] == id(np.ndarray) else None
 
 
+def _address(name: str) -> int:
+    """Address of a function of CPython."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def _code_that_calls(function: Callable[..., Any]) -> int:
+    """Address of code with FASTCALL_WITH_KEYWORDS that calls a Python or partial function."""
+    if not CALL_IS_INLINE:
+        return _address("PyObject_Vectorcall")
+    word = ctypes.c_int64.from_address
+    return word(id(function) + word(id(type(function)) + VECTORCALL_OFFSET).value).value
+
+
 def imports() -> dict[str, int]:
     """Addresses of the functions that entries call."""
-    addresses = {
-        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-        for name in FUNCTIONS
-        if name != "PyArray_New"
-    }
+    addresses = {name: _address(name) for name in FUNCTIONS if name != "PyArray_New"}
     addresses["PyArray_New"] = _numpy_table()[_PYARRAY_NEW]
     return addresses
 
@@ -370,7 +392,7 @@ class MethodEntry:
         self._behind = _Behind(method, thing)
         self._behind.kept = self  # type: ignore[attr-defined]  # lives as long as the function
         about = name + _signature(method), inspect.getdoc(method) or ""
-        first = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value or 0
+        first = _code_that_calls(self._behind)
         self.function, self._definition = _defined(
             *about, FASTCALL_WITH_KEYWORDS, first, self._behind
         )
