@@ -268,6 +268,7 @@ def test_a_kernel_takes_its_inputs_in_order_alone(robot, state):
         arm.inverse(*state, moon)
 
 
+@NATIVE
 def test_batches_enter_no_python(robot, state):
     arm = Dynamics(robot)
     batch = [np.tile(x, (9, 1)) for x in state]

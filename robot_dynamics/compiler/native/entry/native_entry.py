@@ -453,7 +453,7 @@ class _NativeMethod:
     def __get__(self, thing: Any, owner: type | None = None) -> Callable[..., Any]:
         if thing is None:
             return self._method
-        if not _has_place(thing, self._name):
+        if not (available() and thing._takes_entries and _has_place(thing, self._name)):
             return MethodType(self._method, thing)
         entry: Callable[..., Any] = entries_of(thing).of(self._name, thing).function
         _entered.add(thing)
@@ -465,8 +465,7 @@ def _has_place(thing: Any, name: str) -> bool:
 
     Its class may have another method of that name, which calls this one through super().
     """
-    own = getattr(type(thing), name, None) is _methods[name]
-    return own and bool(thing._takes_entries) and available()
+    return getattr(type(thing), name, None) is _methods[name]
 
 
 def native_method(method: Method) -> Method:
