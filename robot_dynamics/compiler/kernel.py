@@ -124,7 +124,7 @@ class Kernel(ABC):
         outputs: Shape of every output, in the order of the results.
         operation_count: Operations of one evaluation.
         results_class: Named tuple of several outputs; None if there is only one.
-        has_entry: Whether `native_entry` makes one.
+        has_entry: Whether `native_entry` makes one, and the entry of a method can go to its code.
     """
 
     has_entry = False
@@ -180,7 +180,6 @@ class Kernel(ABC):
         text: str,
         unusual: Callable[..., Results],
         *,
-        place: Any = None,
         alone: bool = False,
     ) -> Callable[..., Results] | None:
         """Return a builtin function for ordinary calls, or None if unsupported.
@@ -189,7 +188,6 @@ class Kernel(ABC):
             signature: Its name and parameters, as `inspect` shows them.
             text: Its docstring.
             unusual: Function that receives all other calls.
-            place: The `MethodPlace` that it takes, or None.
             alone: Leave everything but one sample of float64 to `unusual`.
         """
         return None

@@ -764,6 +764,11 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
     # -- from a call to its kernel ----------------------------------------------------------
 
+    @property
+    def _takes_entries(self) -> bool:
+        """Whether native entries take calls: none of them takes the motion of a base."""
+        return self.base != "moving"
+
     def _call(
         self,
         name: str,
@@ -810,16 +815,18 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     ) -> Kernel:
         """Find the kernel of a method for `_call`, and check what is the same in every call.
 
-        The native entry of the kernel without further inputs takes the place of the method: from
-        the second call on, an ordinary call reaches native code without a Python frame in between.
+        The native entry that takes the place of the method goes to the kernel: from the second
+        call on, an ordinary call reaches native code without a Python frame in between.
         Any other call (keywords, lists, batches) comes back to the method.
         """
         if name in SOLVED:
             self._check_invertible()
         if wrench is None and payload is None and gravity is None and frame is None:
             kernel = self.kernel(name)
-            if kernel.has_entry and self.base != "moving":
+            if kernel.has_entry and self._takes_entries:
                 enter(self, name, kernel)
+            else:
+                self._resolved[name, None, True, True, True] = kernel
             return kernel
         place = None
         if wrench is not None or payload is not None:
@@ -835,7 +842,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         )
         kernel = self.kernel(name, variant)
         self._resolved[name, frame, wrench is None, payload is None, gravity is None] = kernel
-        if kernel.has_entry and self.base != "moving":
+        if kernel.has_entry and self._takes_entries:
             enter(self, name, kernel, frame)
         return kernel
 

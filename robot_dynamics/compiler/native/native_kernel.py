@@ -28,7 +28,11 @@ from robot_dynamics.compiler.kernel_arguments import (
 )
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.entry import native_entry
-from robot_dynamics.compiler.native.entry.native_entry import builtin_function, follow_with
+from robot_dynamics.compiler.native.entry.native_entry import (
+    MethodEntry,
+    builtin_function,
+    follow_with,
+)
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.errors import ArgumentError
@@ -101,6 +105,7 @@ class NativeKernel(Kernel):
         self._builder = builder
         self._code = code
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
+        self._buffers: list[_Buffers] = []  # that no call uses now
         self._batches: dict[tuple[str, bool], _Batch] = {}
         self._followers: set[tuple[str, bool, bool]] = set()
         self._last_code = code  # whose entry is the last one that a call comes to
@@ -120,6 +125,10 @@ class NativeKernel(Kernel):
         check_threads(threads)
         if self._entry is not None:
             answer = self._by_entry(arrays, out, threads)
+            if answer is not None:
+                return answer
+        elif out is None:
+            answer = self._by_buffers(arrays)
             if answer is not None:
                 return answer
         call = check_arguments(self.inputs, self.outputs, arrays, out)
@@ -143,14 +152,22 @@ class NativeKernel(Kernel):
         text: str,
         unusual: Callable[..., Results],
         *,
-        place: native_entry.MethodPlace | None = None,
         alone: bool = False,
     ) -> Callable[..., Results] | None:
         """See `Kernel.native_entry`."""
         if not native_entry.available():
             return None
-        about = signature, text, "double", unusual, self.results_class, place, alone
+        about = signature, text, "double", unusual, self.results_class, alone
         return builtin_function(self._code, *about)
+
+    def add_to(self, entry: MethodEntry, frame: str | None) -> None:
+        """Let the entry of a method go to the code of this kernel.
+
+        Args:
+            entry: The entry.
+            frame: Argument `frame` of the calls that the kernel is for, or None.
+        """
+        entry.add(self._code, self.inputs, self.results_class, frame)
 
     def row_entry(
         self, choice: RowChoice, signature: str, text: str, unusual: Callable[..., Any]
@@ -216,6 +233,18 @@ class NativeKernel(Kernel):
         if before is self._last_code:
             self._last_code = code
 
+    def _by_buffers(self, arrays: tuple[Any, ...]) -> Results | None:
+        """Compute one sample of doubles; None if the arguments are anything else, or not finite."""
+        if len(arrays) != len(self.inputs):
+            return None
+        try:
+            buffers = self._buffers.pop()
+        except IndexError:
+            buffers = _Buffers(self)
+        results = buffers.results(arrays)
+        self._buffers.append(buffers)
+        return None if results is None else self.results(results)
+
     def _run_single(self, call: Arguments) -> None:
         bad = self._single(*map(_address, (*call.inputs, *call.outputs)))
         if bad:
@@ -274,6 +303,29 @@ class NativeKernel(Kernel):
         if (scalar, columns) not in self._batches:
             self._batches[scalar, columns] = _Batch(self, self._builder, scalar, columns)
         return self._batches[scalar, columns]
+
+
+class _Buffers:
+    """Arrays of known address for one call: to ask an array for its own takes longer than a copy.
+
+    Args:
+        kernel: The kernel, whose code for one sample of doubles is called.
+    """
+
+    def __init__(self, kernel: NativeKernel) -> None:
+        self._inputs = [(np.empty(shape), shape) for shape in kernel.inputs.values()]
+        self._outputs = [np.empty(shape) for shape in kernel.outputs.values()]
+        places = [*[array for array, _ in self._inputs], *self._outputs]
+        self._run = functools.partial(kernel._single, *map(_address, places))
+
+    def results(self, arrays: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...] | None:
+        """Compute; None if an argument is no array of one sample of doubles, or not finite."""
+        for (buffer, shape), array in zip(self._inputs, arrays, strict=True):
+            known = type(array) is np.ndarray and array.dtype is _DOUBLE
+            if not known or array.shape != shape:
+                return None
+            buffer[...] = array
+        return None if self._run() else tuple([array.copy() for array in self._outputs])
 
 
 class _Batch:
@@ -396,6 +448,7 @@ def _operation_count(program: Program) -> OperationCount:
     return count
 
 
+_DOUBLE = np.dtype(np.float64)
 _SCALARS = {"d": "double", "f": "float"}
 
 

@@ -180,7 +180,18 @@ def declarations() -> list[str]:
     declared = [
         f"declare {result} @{name}({types})\n" for name, (result, types) in python.FUNCTIONS.items()
     ]
+    if python.CALL_IS_INLINE:
+        declared.append(_call_of_any_object())
     return [*declared, f"@objects = global [{len(python.OBJECTS)} x i64] zeroinitializer\n"]
+
+
+def _call_of_any_object() -> str:
+    """Write `PyObject_Vectorcall` for a Python that has it in its headers alone."""
+    code = Code(typed_pointers=False)  # there are no pointers
+    state = code.let("call i64 @PyThreadState_Get()")
+    answer = code.let(f"call i64 @_PyObject_MakeTpCall(i64 {state}, {ENTRY_PARAMETERS})")
+    code.do(f"ret i64 {answer}")
+    return code.function(f"define internal i64 @PyObject_Vectorcall({ENTRY_PARAMETERS})")
 
 
 # -- the pieces that they are written from ------------------------------------------------------
@@ -228,7 +239,7 @@ class EntryWriter:
 
         A kernel takes its inputs in order. The entry of a method (`self` is the object `method`)
         takes those of `KEYWORD_INPUTS` by keyword: its table says where the code for a combination
-        of them begins, with the keywords found, and what that is bound to.
+        of them begins, with the keywords found.
         """
         code, none = self.code, self.object("none")
         self.own = python.beside_of(inputs)
@@ -325,11 +336,11 @@ class EntryWriter:
     def _go_on(self, beside: str, found: str) -> None:
         """Return what the code for other inputs beside the motion returns."""
         code = self.code
-        row = code.let(f"add i64 {self.object('table')}, {code.let(f'shl i64 {beside}, 4')}")
-        there, bound = code.load("i64", row), code.load("i64", row, 8)
+        row = code.let(f"add i64 {self.object('table')}, {code.let(f'shl i64 {beside}, 3')}")
+        there = code.load("i64", row)
         self.require(code.let(f"icmp ne i64 {there}, 0"))
         function = code.at(there, f"i64 ({', '.join(['i64'] * 5)})").rpartition(" ")[2]
-        values = f"i64 {bound}, i64 %args, i64 %nargs, i64 %kwnames, i64 {found}"
+        values = f"{ENTRY_PARAMETERS}, i64 {found}"
         code.do(f"ret i64 {code.let(f'call i64 {function}({values})')}")
 
     def call_function(self) -> str:

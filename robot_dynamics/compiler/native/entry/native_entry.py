@@ -6,7 +6,9 @@ on real arrays; elsewhere, and where $ROBOT_DYNAMICS_NATIVE_ENTRY is 0, every ca
 takes the Python function.
 
 A builtin function among the attributes of an object is called without a Python frame in
-between. It also hides what the class has under that name, so it may stand there only while
+between. It is made when the method is first read, without any code, and calls the Python method.
+The first call fetches the code and puts it into the function: who keeps the function keeps the
+code. It also hides what the class has under that name, so it may stand there only while
 the class's method is the one that the entry was made for: not in a subclass with a method
 of its own, and not after another one was set on the class, as tests do.
 """
@@ -21,21 +23,22 @@ import sys
 import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any, TypeVar
+from types import MethodType
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from robot_dynamics.compiler.kernel import Kernel
 from robot_dynamics.compiler.native.llvm import Loaded
+from robot_dynamics.foundation.lazy import lock
 
 # -- where the fields of an array lie -----------------------------------------------------------
 
 # Of PyObject and PyArrayObject, in bytes
 REFERENCES, TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 0, 8, 16, 24, 32, 40, 56, 64
 WEAK_REFERENCES = 72
+VECTORCALL_OFFSET = 56  # of PyTypeObject, read on Python 3.10 alone
 TUPLE_SIZE = 16
 TUPLE_ITEMS, LIST_ITEMS = tuple.__basicsize__, 24  # the latter is where their address is
 TUPLE_HASH = 24 if tuple.__basicsize__ > 24 else 0  # Python 3.14 keeps it; -1: not computed yet
@@ -60,16 +63,25 @@ OBJECTS = (
     "next",  # an entry to try before the Python function, or None
     "alone",  # what an entry is bound to that does not try it, or 0
     # Of the entry that takes the place of a method, else 0: what it is bound to, its frame, the
-    # addresses of `Methods.tables` and `Methods.last`
+    # addresses of the table of its `MethodEntry` and of `Entries.last`
     *("method", "place", "table", "last"),
 )
 REMEMBERED = 2, 16  # results at least and, of small ones, at most
 SMALL_BYTES = 32_768  # that more than the least of them take
 MOST_REMEMBERED_BYTES = 2**22  # of a result for many samples
 
+CALL_IS_INLINE = sys.version_info < (3, 11)
+"""Whether `PyObject_Vectorcall` is a function of CPython's headers alone."""
+
 # Functions of CPython and NumPy that the entry calls, with result and argument types
+_TO_CALL = {"PyObject_Vectorcall": ("i64", "i64, i64, i64, i64")}
+if CALL_IS_INLINE:
+    _TO_CALL = {
+        "PyThreadState_Get": ("i64", ""),
+        "_PyObject_MakeTpCall": ("i64", "i64, i64, i64, i64, i64"),
+    }
 FUNCTIONS = {
-    "PyObject_Vectorcall": ("i64", "i64, i64, i64, i64"),
+    **_TO_CALL,
     "PyList_GetItem": ("i64", "i64, i64"),
     "PyList_SetItem": ("i32", "i64, i64, i64"),
     "PyTuple_GetItem": ("i64", "i64, i64"),
@@ -94,9 +106,7 @@ def available() -> bool:
         return False
     if "t" in getattr(sys, "abiflags", ""):  # free-threaded; Windows may not say, the samples do
         return False
-    if not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):  # Python 3.10 has it inline only
-        return False
-    known = _numpy_table() is not None and _sequences_hold()
+    known = _numpy_table() is not None and _sequences_hold() and _calls_hold()
     return known and all(_layout_holds(array) for array in _samples())
 
 
@@ -108,6 +118,11 @@ def _sequences_hold() -> bool:
     items = word(id(things) + LIST_ITEMS).value
     found = [word(place + 8).value for place in (items, id(pair) + TUPLE_ITEMS)]
     return found == [id(things[1])] * 2 and word(id(pair) + TUPLE_SIZE).value == len(pair)
+
+
+def _calls_hold() -> bool:
+    """Compare the code that calls a function as it is read from there with what CPython has."""
+    return not CALL_IS_INLINE or _code_that_calls(_calls_hold) == _address("_PyFunction_Vectorcall")
 
 
 def _samples() -> list[np.ndarray[Any, Any]]:
@@ -168,13 +183,22 @@ def _numpy_table() -> Any:
     return table if table[_PYARRAY_TYPE] == id(np.ndarray) else None
 
 
+def _address(name: str) -> int:
+    """Address of a function of CPython."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def _code_that_calls(function: Callable[..., Any]) -> int:
+    """Address of code with FASTCALL_WITH_KEYWORDS that calls a Python or partial function."""
+    if not CALL_IS_INLINE:
+        return _address("PyObject_Vectorcall")
+    word = ctypes.c_int64.from_address
+    return word(id(function) + word(id(type(function)) + VECTORCALL_OFFSET).value).value
+
+
 def imports() -> dict[str, int]:
     """Addresses of the functions that entries call."""
-    addresses = {
-        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-        for name in FUNCTIONS
-        if name != "PyArray_New"
-    }
+    addresses = {name: _address(name) for name in FUNCTIONS if name != "PyArray_New"}
     addresses["PyArray_New"] = _numpy_table()[_PYARRAY_NEW]
     return addresses
 
@@ -236,7 +260,6 @@ def builtin_function(
     scalar: str,
     unusual: Callable[..., Any],
     results: type | None = None,
-    place: MethodPlace | None = None,
     alone: bool = False,
 ) -> Callable[..., Any]:
     """Make the entry `call` of loaded code a function of Python.
@@ -248,9 +271,16 @@ def builtin_function(
         scalar: "double" or "float", as the entry was written for.
         unusual: Takes the calls that the entry does not.
         results: Named tuple of several outputs.
-        place: Of the method whose place it takes.
         alone: Try no other entry before the Python function.
     """
+    behind = _Behind(unusual)
+    behind.kept = code, results  # type: ignore[attr-defined]  # live as long as the function
+    _fill_objects(code, scalar, results, {"alone": id(behind) if alone else 0})
+    return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
+
+
+def _fill_objects(code: Loaded, scalar: str, results: type | None, own: Mapping[str, int]) -> None:
+    """Tell the entry of loaded code the addresses of what it compares with."""
     if not code.kept:
         code.kept += [None] * max(REMEMBERED)
     objects = {
@@ -266,14 +296,9 @@ def builtin_function(
         "results": results,
         **{name: sys.intern(name) for name in KEYWORDS},
     }
-    behind = _Behind(unusual)
-    behind.kept = code, results, place  # type: ignore[attr-defined]  # live as long as the function
-    addresses = {name: id(value) for name, value in objects.items()}
-    addresses |= place.addresses(code, behind) if place else {}
-    addresses["alone"] = id(behind) if alone else 0
+    addresses = {**{name: id(value) for name, value in objects.items()}, **own}
     slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
     slots[:] = [addresses.get(name, 0) for name in OBJECTS]
-    return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
 
 
 def builtin(
@@ -288,15 +313,25 @@ def builtin(
         convention: `FASTCALL` or `FASTCALL_WITH_KEYWORDS`.
         behind: What it is bound to, and keeps alive.
     """
+    return _defined(signature, text, convention, code.address("call"), behind).function
+
+
+class _Defined(NamedTuple):
+    """A builtin function, and its definition, where CPython finds its code at every call."""
+
+    function: Callable[..., Any]
+    definition: _MethodDef
+
+
+def _defined(signature: str, text: str, convention: int, address: int, behind: object) -> _Defined:
+    """Make a builtin function of the code at an address; arguments as of `builtin`."""
     name = signature.partition("(")[0].encode()
-    about = _documentation(signature, text)
-    definition = _MethodDef(name, code.address("call"), convention, about)
+    definition = _MethodDef(name, address, convention, _documentation(signature, text))
     _definitions.append(definition)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p]
-    function: Callable[..., Any] = make(ctypes.byref(definition), behind, None)
-    return function
+    return _Defined(make(ctypes.byref(definition), behind, None), definition)
 
 
 # -- methods whose place entries take -----------------------------------------------------------
@@ -308,26 +343,18 @@ _methods: dict[str, Callable[..., Any]] = {}
 
 
 class Entries:
-    """The entries of one object, which find each other by what a call gives beside the motion."""
+    """The entries of one object, by method."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, int], Callable[..., Any]] = {}
-        self._tables: dict[str, Any] = {}
+        self._methods: dict[str, MethodEntry] = {}
         self._last = (ctypes.c_int64 * 2)()
         self._load: tuple[object, object] | None = None
         self._lock = threading.Lock()
 
-    def entry(self, name: str, beside: int) -> Callable[..., Any] | None:
-        """The entry for a method and a combination of `KEYWORD_INPUTS`."""
-        return self._entries.get((name, beside))
-
-    def add(self, name: str, beside: int, entry: Callable[..., Any]) -> None:
-        """Add one, which stays: it may be running whenever another one is added."""
-        self._entries[name, beside] = entry
-
-    def table(self, name: str) -> Any:
-        """Where the code of a method's entries begins and what it is bound to, by combination."""
-        return self._tables.setdefault(name, (ctypes.c_int64 * 2 ** (len(KEYWORD_INPUTS) + 1))())
+    def of(self, name: str, thing: Any) -> MethodEntry:
+        """The entry of a method of the object, made when it is first asked for."""
+        known = self._methods.get(name)
+        return known or self._methods.setdefault(name, MethodEntry(self, name, thing))
 
     def remember(self, load: object, numbers: object) -> None:
         """Let entries take these numbers for this load."""
@@ -342,30 +369,62 @@ class Entries:
         return ctypes.addressof(self._last)
 
 
-@dataclass(frozen=True)
-class MethodPlace:
-    """The place of a method that an entry takes.
+class MethodEntry:
+    """The builtin function that takes the place of a method of an object.
+
+    It calls the method until it has code: first that of the kernel that is first called, then that
+    of the kernel without inputs of `KEYWORD_INPUTS`, from which all others are reached.
 
     Args:
         entries: Those of the object.
-        name: Of the method.
-        beside: Sum of the inputs of `KEYWORD_INPUTS` that the entry takes.
-        frame: Its argument `frame`, or None.
+        name: Name of the method.
+        thing: The object.
+
+    Attributes:
+        function: The builtin function.
     """
 
-    entries: Entries
-    name: str
-    beside: int
-    frame: str | None
+    def __init__(self, entries: Entries, name: str, thing: Any) -> None:
+        method = _methods[name]
+        self._entries = entries
+        self._table = (ctypes.c_int64 * 2 ** len(KEYWORD_INPUTS))()  # where each combination begins
+        self._codes: dict[int, tuple[Any, ...]] = {}  # may be running whenever another one is added
+        self._behind = _Behind(method, thing)
+        self._behind.kept = self  # type: ignore[attr-defined]  # lives as long as the function
+        about = name + _signature(method), inspect.getdoc(method) or ""
+        first = _code_that_calls(self._behind)
+        self.function, self._definition = _defined(
+            *about, FASTCALL_WITH_KEYWORDS, first, self._behind
+        )
 
-    def addresses(self, code: Loaded, behind: object) -> dict[str, int]:
-        """Enter code that is bound to `behind`; returns what it compares with."""
-        table = self.entries.table(self.name)
-        start = code.address("beside" if self.beside else "call")
-        table[2 * self.beside : 2 * self.beside + 2] = [start, id(behind)]
-        frame = 0 if self.frame is None else id(self.frame)
-        found = {"method": id(behind), "place": frame, "last": self.entries.last}
-        return {**found, "table": ctypes.addressof(table)}
+    def add(
+        self, code: Loaded, inputs: Iterable[str], results: type | None, frame: str | None
+    ) -> None:
+        """Add the code of a kernel, unless there is one for the same inputs of `KEYWORD_INPUTS`.
+
+        Args:
+            code: Loaded code with an entry.
+            inputs: Names of the inputs of the kernel.
+            results: Named tuple of several outputs.
+            frame: Argument `frame` of the calls that it takes, or None.
+        """
+        beside = beside_of(inputs)
+        if beside in self._codes:  # no wait for a thread that compiles
+            return
+        with lock:
+            if beside in self._codes:
+                return
+            own = {
+                "method": id(self._behind),
+                "place": 0 if frame is None else id(frame),
+                "table": ctypes.addressof(self._table),
+                "last": self._entries.last,
+            }
+            _fill_objects(code, "double", results, own)
+            self._table[beside] = code.address("beside" if beside else "call")
+            if beside == 0 or not self._codes:
+                self._definition.function = code.address("call")
+            self._codes[beside] = code, results, frame
 
 
 _entered: weakref.WeakSet[Any] = weakref.WeakSet()  # objects with entries
@@ -380,14 +439,46 @@ def entries_of(thing: Any) -> Entries:
     return entries
 
 
+class _NativeMethod:
+    """A method whose place an entry takes when it is read from an object.
+
+    Args:
+        method: The method, which is what the class shows.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        functools.update_wrapper(cast(Any, self), method)
+        self._name, self._method = method.__name__, method
+
+    def __get__(self, thing: Any, owner: type | None = None) -> Callable[..., Any]:
+        if thing is None:
+            return self._method
+        if not (available() and thing._takes_entries and _has_place(thing, self._name)):
+            return MethodType(self._method, thing)
+        entry: Callable[..., Any] = entries_of(thing).of(self._name, thing).function
+        _entered.add(thing)
+        return cast(Callable[..., Any], thing.__dict__.setdefault(self._name, entry))
+
+
+def _has_place(thing: Any, name: str) -> bool:
+    """Return whether an entry may stand for a method of an object.
+
+    Its class may have another method of that name, which calls this one through super().
+    """
+    return getattr(type(thing), name, None) is _methods[name]
+
+
 def native_method(method: Method) -> Method:
     """Mark a method whose place an entry may take."""
     _methods[method.__name__] = method
-    return method
+    return cast(Method, _NativeMethod(method))
 
 
 class WithNativeMethods(ABCMeta):
-    """Class of classes with native methods: what is set on a class is obeyed by its objects."""
+    """Class of classes with native methods: what is set on a class is obeyed by its objects.
+
+    Attribute `_takes_entries` of an object says whether entries take its calls.
+    """
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -404,30 +495,10 @@ class WithNativeMethods(ABCMeta):
                     leave(thing, name)
 
 
-def enter(thing: Any, name: str, kernel: Kernel, frame: str | None = None) -> None:
-    """Let the native entry of a kernel take the place of a method, where that is possible.
-
-    Entries for inputs of `KEYWORD_INPUTS` stand behind the one without, once there is one.
-    """
-    method, entries = _methods[name], entries_of(thing)
-    beside = beside_of(kernel.inputs)
-    if getattr(type(thing), name, None) is not method:
-        return
-    entry = entries.entry(name, beside)
-    if entry is None:
-        entry = kernel.native_entry(
-            name + _signature(method),
-            inspect.getdoc(method) or "",
-            functools.partial(method, thing),
-            place=MethodPlace(entries, name, beside, frame),
-        )
-        if entry is None:
-            return
-        entries.add(name, beside, entry)
-        if beside == 0:
-            thing.__dict__[name] = entry
-        _entered.add(thing)
-    thing.__dict__.setdefault(name, entry)
+def enter(thing: Any, name: str, kernel: Any, frame: str | None = None) -> None:
+    """Let the entry that takes the place of a method go to a kernel, which has an entry."""
+    if _has_place(thing, name):
+        kernel.add_to(entries_of(thing).of(name, thing), frame)
 
 
 def leave(thing: Any, name: str) -> None:
