@@ -1,5 +1,6 @@
 """The built site: its links lead somewhere, its search finds what readers look for."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -116,6 +117,17 @@ def test_every_internal_link_and_anchor_resolves(site, pages):
                 if unquote(parts.fragment) not in known and parts.fragment != "__top":
                     broken.append((str(path), link))
     assert not broken
+
+
+def test_every_public_name_of_an_api_page_is_in_the_reference(pages):
+    api = {path.stem: page for path, page in pages.items() if path.parts[0] == "api"}
+    assert "robot_dynamics.control" in api
+    shown = {name.split(".")[-1] for page in api.values() for name in page.xpath("//@id")}
+    for module in api:
+        assert set(getattr(importlib.import_module(module), "__all__", ())) <= {
+            "__version__",
+            *shown,
+        }, module
 
 
 def test_examples_are_pages_of_the_site(pages):
