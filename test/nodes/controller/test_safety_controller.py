@@ -149,6 +149,10 @@ def arm(running, peer):
     }
     assert peer.set_parameters(NODE, {**off, "mode": "feedforward"}).successful
     running.becomes(DYNAMICS.gravity(Q), "rest")
+    log = running.node.log
+    if log.rfind("stopped: ") > log.rfind("tracking the reference"):  # where it was led from
+        assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+        running.node.wait_for_log("tracking the reference", len(log))
     return running
 
 
