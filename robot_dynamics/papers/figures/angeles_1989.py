@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from robot_dynamics.formulations import kane
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.figures.curves import (
     COLOURS,
     PaperFigure,
@@ -21,10 +23,25 @@ from robot_dynamics.papers.paper_arms import stanford_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
     LINE_TIME_S,
     STANFORD_TIME_S,
+    JointMotion,
     line_law,
     line_motion,
     stanford_motion,
 )
+from robot_dynamics.robot.robot import Robot
+
+
+def _torques_of(
+    arm: Callable[[str], Robot], readings: tuple[str, str], t: Array, motion: JointMotion
+) -> tuple[Figure, np.ndarray[Any, Any]]:
+    """Return a figure of the efforts of six joints in two readings of an arm, and its axes."""
+    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+    rows = figure.subplots(2, 3)
+    for reading, style in zip(readings, ("-", "--"), strict=True):
+        tau = torques(kane.inverse_dynamics, arm(reading), motion)
+        draw_one_each(rows.ravel(), t, tau, style, f'reading "{reading}"')
+    return figure, rows
+
 
 # -- Stanford arm -----------------------------------------------------------------------------
 
@@ -43,11 +60,7 @@ def stanford_figures(points: int) -> Iterator[PaperFigure]:
     boom.set(xlabel="time (s)", ylabel="joint 3, boom $b_3$ (m)")
     yield PaperFigure(4, "joint motion", "kane_4_stanford_motion", figure)
 
-    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
-    rows = figure.subplots(2, 3)
-    for reading, style in (("legible", "-"), ("classic", "--")):
-        tau = torques(kane.inverse_dynamics, stanford_arm(reading), motion)
-        draw_one_each(rows.ravel(), t, tau, style, f'reading "{reading}"')
+    figure, rows = _torques_of(stanford_arm, ("legible", "classic"), t, motion)
     rows[0, 2].set_ylabel("force (N)")
     shared_legend(figure, rows[0, 0])
     yield PaperFigure(5, "torques and force", "kane_5_stanford_torques", figure)
@@ -89,11 +102,7 @@ def thomas_tesar_figures(points: int) -> Iterator[PaperFigure]:
     axis.set(xlabel="time (s)", ylabel="joint angle (degrees)")
     yield PaperFigure(7, "joint motion", "kane_7_thomas_tesar_motion", figure)
 
-    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
-    rows = figure.subplots(2, 3)
-    for reading, style in (("printed", "-"), ("distal", "--")):
-        tau = torques(kane.inverse_dynamics, thomas_tesar_arm(reading), motion)
-        draw_one_each(rows.ravel(), t, tau, style, f'reading "{reading}"')
+    figure, rows = _torques_of(thomas_tesar_arm, ("printed", "distal"), t, motion)
     shared_legend(figure, rows[0, 0])
     yield PaperFigure(8, "torques", "kane_8_thomas_tesar_torques", figure)
 
