@@ -766,7 +766,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
     @property
     def _takes_entries(self) -> bool:
-        """Whether native entries take calls: none of them takes the motion of a base."""
+        """Return whether native entries take calls: none takes the motion of a base."""
         return self.base != "moving"
 
     def _call(

@@ -12,13 +12,13 @@ NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
 
 def texts(notebook):
-    """What the cells print, one string each."""
+    """Return the printed text of each cell."""
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     return ["".join(output["text"]) for output in outputs if "text" in output]
 
 
 def figures(notebook):
-    """How many figures each cell draws."""
+    """Return the number of figures of each cell."""
     drawn = [cell.get("outputs", []) for cell in notebook["cells"]]
     return [sum("data" in output for output in outputs) for outputs in drawn]
 

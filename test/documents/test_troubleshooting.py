@@ -11,7 +11,7 @@ import robot_dynamics
 PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
 PACKAGE = Path(robot_dynamics.__file__).parent
 GAP = "…"
-"""What stands for a name or a number."""
+"""Placeholder of a name or a number."""
 
 
 def lines():

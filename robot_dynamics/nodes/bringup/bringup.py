@@ -36,7 +36,7 @@ from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 
 @dataclass(frozen=True)
 class Bringup:
-    """What a launch starts and says.
+    """The nodes that a launch starts, and the lines that it prints.
 
     Attributes:
         nodes: The nodes, those of other packages first: where one is missing, the launch fails

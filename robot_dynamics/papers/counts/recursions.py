@@ -193,7 +193,7 @@ ONE_PRODUCT = (
     "an inertia with one product of inertia in place of three would save just these in (26), twice "
     "4 / 4 of a joint; the paper does not say so, and its table 2 has three"
 )
-"""What the open part of Gupta's counts fits, to the last operation."""
+"""Reason that explains the rest of Gupta's counts to the last operation."""
 
 
 def compare_zero_reference(letter: str = "R", *, one_product: bool = False) -> CountComparison:

@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is what is stated of it."""
+        """Return whether the values agree, but for the stated parts of the difference."""
         left = self.difference - self.explained - self.unexplained
         return bool(np.all(np.abs(left) <= self.within))
 

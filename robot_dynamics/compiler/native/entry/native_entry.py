@@ -71,7 +71,7 @@ SMALL_BYTES = 32_768  # that more than the least of them take
 MOST_REMEMBERED_BYTES = 2**22  # of a result for many samples
 
 CALL_IS_INLINE = sys.version_info < (3, 11)
-"""Whether `PyObject_Vectorcall` is a function of CPython's headers alone."""
+"""True where only the headers of CPython define `PyObject_Vectorcall`."""
 
 # Functions of CPython and NumPy that the entry calls, with result and argument types
 _TO_CALL = {"PyObject_Vectorcall": ("i64", "i64, i64, i64, i64")}
