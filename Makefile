@@ -15,8 +15,8 @@ PYTHON ?= python3
 VENV ?= .venv
 ROBOT ?= panda
 PYTEST_ARGS ?=
-# Twice as many as there are cores: tests of nodes wait, for motions, more than they compute
-PROCESSES := $(shell $(PYTHON) -c "import os; print(min(8, 2 * (os.cpu_count() or 2)))")
+# Twice as many as there are cores and one: tests of nodes wait, for motions, more than they compute
+PROCESSES := $(shell $(PYTHON) -c "import os; print(min(8, 2 * (os.cpu_count() or 2)) + 1)")
 # A worker that crashes ends the run: pytest-xdist replaces it, but then may wait for ever
 WORKERS ?= -n $(PROCESSES) --dist loadfile --max-worker-restart=0
 

@@ -70,45 +70,83 @@ def launch(domain):
     yield from launcher(domain)
 
 
-# An arm that several processes balance in real time: two of them at once disturb each other
-REAL_TIME = (
-    "test/nodes/system/",
-    "test/nodes/test_monitor_node.py",
-    "test/cli/test_demo.py",
-    "test/documents/test_identify_and_follow.py",
-    "test/documents/test_readme.py",
-    "test/viewer/test_viewer_node.py",
-    "test/test_moveit_client.py",
-)
+# Tests of nodes, pages and commands: they wait for motions, messages and processes. One worker runs
+# all files of a tuple: two arms at once that several processes balance would disturb each other
+WAITING = {
+    "arms": ("test/nodes/system/", "test/nodes/test_monitor_node.py"),
+    "programs": (
+        "test/cli/test_demo.py",
+        "test/documents/test_identify_and_follow.py",
+        "test/documents/test_readme.py",
+        "test/viewer/test_viewer_node.py",
+        "test/test_moveit_client.py",
+        "test/test_launch.py",
+    ),
+    None: ("test/nodes/", "test/viewer/", "test/cli/", "test/recordings/"),
+}
 
-# Tests of nodes, pages and commands: they wait for motions, messages and processes
-WAITING = ("real time", "test/nodes/", "test/viewer/", "test/cli/", "test/recordings/")
+
+def _waits(path):
+    """Return whether a file, test or group of files waits more than it computes."""
+    return path in WAITING or path.startswith(sum(WAITING.values(), ()))
+
+
+class _Polite:
+    """Lets tests that compute have the processors that nodes and pages leave."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        """Give way before the first of them; the worker runs no other test after it."""
+        if not _waits(item.nodeid) and os.nice(0) == 0:
+            os.nice(15)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["polite"] = node.config.getvalue("dist") == "loadfile"
+
+
+def pytest_configure(config):
+    if getattr(config, "workerinput", {}).get("polite"):
+        config.pluginmanager.register(_Polite())
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Run file by file where there is room, but tests in real time on one worker.
+    """Run file by file, what waits on one half of the workers, what computes on the other.
 
-    Files that wait and files that compute take turns: the former leave processors to the latter,
-    of which more at once would keep the nodes from theirs.
+    The latter are polite: see above. The former help them in the end.
 
     The marks of pytest-xdist cannot do it: they change the names of tests, which pytest 9.2 does
     not let them.
     """
     from xdist.scheduler import LoadFileScheduling
 
-    class OneArmAtATime(LoadFileScheduling):
+    class Halves(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return "real time" if nodeid.startswith(REAL_TIME) else super()._split_scope(nodeid)
+            found = (name for name, paths in WAITING.items() if name and nodeid.startswith(paths))
+            return next(found, None) or super()._split_scope(nodeid)
 
-        waits = False
+        def _computes(self, node):
+            return int(node.gateway.id.removeprefix("gw")) % 2 == 1
+
+        def _next(self, node):
+            """Return what a worker is to run next, groups first; None where its half is done."""
+            kind = not self._computes(node)
+            own = [scope for scope in self.workqueue if _waits(scope) is kind]
+            if own or self._computes(node):
+                return min(own, key=lambda scope: scope not in WAITING, default=None)
+            return next(iter(self.workqueue), None)
 
         def _assign_work_unit(self, node):
-            self.waits = not self.waits
-            for scope in self.workqueue:
-                if scope.startswith(WAITING) is self.waits:
-                    self.workqueue.move_to_end(scope, last=False)
-                    break
+            if scope := self._next(node):
+                self.workqueue.move_to_end(scope, last=False)
             super()._assign_work_unit(node)
 
-    return OneArmAtATime(config, log) if config.getvalue("dist") == "loadfile" else None
+        def _reschedule(self, node):
+            if self.workqueue and self._next(node) is None and not node.shutting_down:
+                node.shutdown()
+            else:
+                super()._reschedule(node)
+
+    return Halves(config, log) if config.getvalue("dist") == "loadfile" else None
