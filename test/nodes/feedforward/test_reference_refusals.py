@@ -7,13 +7,14 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.nodes.ros.messages import duration_msg
-from ros_system import wait_for
+from ros_system import PATIENCE, wait_for
 
 NAMES = ["joint_1", "joint_2"]
 START, GOAL = [0.3, 0.4], [0.35, 0.4]
@@ -24,7 +25,7 @@ REFUSED = "the reference is not followed: controller_node: "
 
 @pytest.fixture
 def system(start, peer):
-    """An arm that never moves, the two nodes, and how to send it on its way."""
+    """An arm that never moves, the two nodes, how to send it on its way, and to know it read."""
     states = peer.node.create_publisher(JointState, "joint_states", 1)
 
     def publish():
@@ -49,12 +50,18 @@ def system(start, peer):
         point = JointTrajectoryPoint(positions=goal, time_from_start=duration_msg(seconds))
         publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
 
-    yield feedforward, controller, references, send
+    def read():
+        """Wait until feedforward_node has read whatever was sent."""
+        assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
+        count = len(references) + 50  # cycles, of which each takes what has arrived
+        wait_for(lambda: len(references) > count, "references")
+
+    yield feedforward, controller, references, send, read
     peer.node.destroy_timer(timer)
 
 
 def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(system, peer):
-    feedforward, controller, references, send = system
+    feedforward, controller, references, send, _ = system
 
     def sent(found, what):
         """Send repeatedly: the reason of the controller may be late, and subscribers new."""
@@ -89,7 +96,7 @@ def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(sy
 def test_a_motion_is_limited_by_the_parameters_and_cancelled_when_its_controller_stops(
     system, peer
 ):
-    feedforward, controller, references, send = system
+    feedforward, controller, references, send, read = system
     peer.listen(Float64MultiArray, "effort_command")
     controller.wait_for_log("tracking the reference")
     wait_for(lambda: send(0.05) or "needs velocity 1.875" in feedforward.log, "a fast motion")
@@ -100,14 +107,15 @@ def test_a_motion_is_limited_by_the_parameters_and_cancelled_when_its_controller
     limit = {"limits.joint_1.tracking_error": 0.005}  # less than pushes brakes
     assert peer.set_parameters("controller_node", limit).successful
     begin = len(feedforward.log)
-    # Seldom: one that waits to be read would move the arm after it is resumed. States that a busy
-    # machine delays end a motion too, and the next one begins anew
+    # Seldom: each takes its time. States that a busy machine delays end a motion too, and the next
+    # one begins anew
     stop = "stopped: joint 'joint_1' is 0.00"
     tries, line = iter(range(10**6)), f"motion cancelled: controller_node: {stop}"
     wait_for(
         lambda: (next(tries) % 50 == 0 and send(2.0)) or line in feedforward.log[begin:], "a stop"
     )
     assert "rad from its reference, beyond its limit of 0.005 rad" in controller.log
+    read()  # a motion that still waited would move the arm after it is resumed
     wait_for(lambda: np.abs(np.array(references[-1].position) - START).max() < 1e-9, "the arm")
     begin = len(controller.log)
     assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
