@@ -51,6 +51,23 @@ def wait_for(condition, what, patience=PATIENCE):
         time.sleep(0.01)
 
 
+def sent_until(condition, send, every=8.0):
+    """Return a condition for `wait_for` that sends, and again while it is false, every so many s.
+
+    A motion that a busy machine cancels is sent again: `every` is longer than it takes.
+    """
+    due = 0.0
+
+    def sent():
+        nonlocal due
+        if time.monotonic() > due:
+            send()
+            due = time.monotonic() + every
+        return condition()
+
+    return sent
+
+
 NODES = multiprocessing.get_context("forkserver")
 """Starts nodes as copies of a process that has imported them, which otherwise takes each a second.
 

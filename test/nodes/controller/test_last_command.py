@@ -15,7 +15,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control.rest import SPEED
 from robot_dynamics.nodes.ros.messages import duration_msg
 from robot_dynamics.robot import find_robot
-from ros_system import wait_for
+from ros_system import sent_until, wait_for
 
 ROBOT = read_urdf(find_robot("ur5"))
 START = [0.0, -1.2, 1.5, -0.5, 0.3, 0.2]
@@ -46,8 +46,9 @@ def test_the_last_command_after_a_motion_is_the_effort_that_holds_the_arm(start,
         for q, t in ((FAR, 1.0), (START, 2.0), (FAR, 3.0), (START, 4.0))
     ]
     trajectory = JointTrajectory(joint_names=ROBOT.joint_names, points=points)
-    peer.publisher(JointTrajectory, "joint_trajectory").publish(trajectory)
-    wait_for(lambda: np.abs(states[-1].velocity).max() > 0.8, "motion")
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    fast = lambda: np.abs(states[-1].velocity).max() > 0.8  # noqa: E731
+    wait_for(sent_until(fast, lambda: publisher.publish(trajectory)), "motion")
     for node in nodes:
         node.send(how)
     assert [node.stop(how) for node in nodes] == [0, 0]

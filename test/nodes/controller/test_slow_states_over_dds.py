@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg
 from robot_dynamics.robot import find_robot
-from ros_system import wait_for
+from ros_system import sent_until, wait_for
 from starvation import ATTEMPTS, counts, most_grown, waited
 
 NAMES = list(read_urdf(find_robot("ur5")).joint_names)
@@ -51,7 +51,9 @@ def test_it_moves_and_then_rests_without_oscillation_and_reports_its_feedback(ar
     goal = np.array(START) + 0.4
     point = JointTrajectoryPoint(positions=goal.tolist(), time_from_start=duration_msg(1.5))
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
-    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+
+    def send():
+        publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
 
     def rests():
         path = np.array([msg.position for msg in states(peer, 100)])
@@ -61,7 +63,7 @@ def test_it_moves_and_then_rests_without_oscillation_and_reports_its_feedback(ar
         )
 
     for attempt in range(1, ATTEMPTS + 1):
-        wait_for(rests, "a second at rest at the goal")
+        wait_for(sent_until(rests, send), "a second at rest at the goal")
         before = waited(node.pid for node in arm)
         path = np.array([msg.position for msg in states(peer, 200)])
         still = np.ptp(path, axis=0).max() < OSCILLATION
