@@ -11,7 +11,7 @@ import argparse
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -94,11 +94,11 @@ class Composed:
         self.collector: RunCollector = made(RunCollector)
         # This order answers a state within the cycle that published it
         nodes = (self.simulator, self.feedforward, self.controller, self.collector, self.trajectory)
-        if self.simulator.parameters.publish_clock:  # the others get its time in the same cycle
-            self.simulator.clocks = [node.get_clock() for node in nodes[1:]]
+        if self.simulator.parameters.publish_clock:
             for node in nodes[1:]:
                 node.get_clock().handle.set_ros_time_override_is_enabled(True)
                 node.read_clock()
+            _share_time(self.simulator, nodes[1:])
         self.process = Process(nodes, context)
 
     @property
@@ -197,6 +197,27 @@ class Composed:
                     "process using the same topics on this ROS_DOMAIN_ID?"
                 )
             self.sleep(0.05)
+
+
+def _share_time(simulator: SimulatorNode, nodes: Iterable[RobotNode[Any]]) -> None:
+    """Have a simulator set the clocks of other nodes within the cycle that its time begins."""
+    nodes = tuple(nodes)
+    for node in nodes:
+        node._time_source.detach_node()  # /clock itself comes later, when that time has passed
+    simulator.clocks = [node.get_clock() for node in nodes]
+
+
+def _share_times(nodes: Sequence[RobotNode[Any]]) -> None:
+    """Have the simulators of a process that publish /clock set the clocks that follow it.
+
+    Two of them set none: a node says that both publish.
+    """
+    publishing = [
+        node for node in nodes if isinstance(node, SimulatorNode) and node.parameters.publish_clock
+    ]
+    if len(publishing) == 1:
+        others = (node for node in nodes if node.get_parameter("use_sim_time").value)
+        _share_time(publishing[0], (node for node in others if node is not publishing[0]))
 
 
 def domain_of_user() -> int | None:
@@ -301,4 +322,4 @@ def main() -> int:
     kinds = [KINDS[name] for name in control_nodes(simulated=not options.hardware)]
     kinds += [MonitorNode] if options.monitor else []
     made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]
-    return run(*made)
+    return run(*made, prepare=_share_times)

@@ -1,15 +1,22 @@
-"""A simulated arm and its control, each node in a process of its own, and what its motion shows."""
+"""A simulated arm and its control, in one process or in several, and what its motion shows."""
 
 import signal
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import yaml
 
 from ros_system import PATIENCE, wait_for
 
 
 class ArmSystem:
-    """Simulator, feedforward and controller, each in a process of its own, and their messages.
+    """Simulator, feedforward and controller, and their messages.
+
+    All live in one process on simulated time, in which no node waits for a processor that another
+    one has, so that a busy machine makes them slower and not coarser; or each in a process of its
+    own, in real time, for tests of one that ends or of what comes between them.
 
     Args:
         start: Starts a node: see the fixture of that name.
@@ -19,30 +26,55 @@ class ArmSystem:
         own: Further parameters by node: simulator, feedforward, controller.
         remapped: Arguments by node, such as ["-r", "joint_states:=measured"].
         commands: Whether the peer subscribes to the commands; if not, only the simulator does.
+        apart: Whether each node has a process of its own.
     """
 
     NODES = ("simulator", "feedforward", "controller")
 
-    def __init__(self, start, peer, common, own=(), remapped=(), commands=True):
+    def __init__(
+        self, start, peer, common, own=(), remapped=(), commands=True, namespace="", *, apart=False
+    ):
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
-        self._start, self._peer = start, peer
+        self._start, self._peer, self.apart = start, peer, apart
         self._common, self._own, self._remapped = common, dict(own), dict(remapped)
-        self.states = peer.listen(JointState, "joint_states", 1000)
-        self.references = peer.listen(JointState, "reference", 1000)
-        self.commands = peer.listen(Float64MultiArray, "effort_command", 1000) if commands else None
+
+        def listen(kind, topic):
+            return peer.listen(kind, f"{namespace}/{topic}" if namespace else topic, 1000)
+
+        self.states = listen(JointState, "joint_states")
+        self.references = listen(JointState, "reference")
+        self.commands = listen(Float64MultiArray, "effort_command") if commands else None
+        self._space = ("-r", f"__ns:={namespace}") if namespace else ()
         self.processes = {}
-        for name in self.NODES:
-            self.launch(name)
-        self.wait_until_it_tracks()
+        if apart:
+            for name in self.NODES:
+                self.launch(name)
+        with TemporaryDirectory() as folder:
+            if not apart:
+                self._launch_in_step(folder)
+            self.wait_until_it_tracks()
+
+    def _launch_in_step(self, folder):
+        """Start one process with all nodes; they read parameters of their own from a folder."""
+        own = {f"{name}_node": dict(values) for name, values in self._own.items()}
+        own.setdefault("simulator_node", {})["publish_clock"] = True
+        parts = {f"/**/{name}": {"ros__parameters": part} for name, part in own.items()}
+        (file := Path(folder) / "own.yaml").write_text(yaml.safe_dump(parts))
+        words = [*self._space, "--params-file", str(file)]
+        for name, given in self._remapped.items():
+            for option, rule in zip(given[::2], given[1::2], strict=True):
+                words += [option, f"{name}_node:{rule}" if option == "-r" else rule]
+        common = {**self._common, "use_sim_time": True}
+        self.processes = dict.fromkeys(self.NODES, self._start("composed_nodes", common, words))
 
     def launch(self, name):
         """Start one node, again if it has run before."""
         self.processes[name] = self._start(
             f"{name}_node",
             {**self._common, **self._own.get(name, {})},
-            self._remapped.get(name, ()),
+            (*self._space, *self._remapped.get(name, ())),
         )
 
     def restore(self):
@@ -203,7 +235,7 @@ ENDED = 1000
 PATIENT = {"state_timeout": 0.5, "reference_timeout": 0.5}
 
 
-def shaken_arm(start, peer, common, limits=(), remapped=(), commands=True):
+def shaken_arm(start, peer, common, limits=(), remapped=(), commands=True, apart=True):
     """Simulator, feedforward and controller of planar_2r, which starts at START.
 
     Args:
@@ -213,6 +245,7 @@ def shaken_arm(start, peer, common, limits=(), remapped=(), commands=True):
         limits: Parameters of the controller's limits.
         remapped: See `ArmSystem`.
         commands: See `ArmSystem`.
+        apart: See `ArmSystem`.
     """
     return ArmSystem(
         start,
@@ -224,4 +257,5 @@ def shaken_arm(start, peer, common, limits=(), remapped=(), commands=True):
         },
         remapped,
         commands,
+        apart=apart,
     )

@@ -64,7 +64,7 @@ def pytest_pyfunc_call(pyfuncitem):
     Nodes that balance an arm in real time fall behind where they get no processor.
     """
     arm = pyfuncitem.funcargs.get("arm")
-    if not hasattr(arm, "processes"):
+    if not getattr(arm, "apart", False):
         return None
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     pids = lambda: [process.pid for process in arm.processes.values()]  # noqa: E731

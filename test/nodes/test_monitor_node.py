@@ -34,7 +34,7 @@ def loaded_urdf(tmp_path_factory):
 @pytest.fixture(scope="module")
 def arm(start_for_module, peer, loaded_urdf):
     own = {
-        "simulator": {"urdf_path": loaded_urdf, "initial_positions": START},
+        "simulator": {"urdf_path": str(loaded_urdf), "initial_positions": START},
         "controller": {"state_timeout": 0.5, "reference_timeout": 0.5},
     }
     return ArmSystem(start_for_module, peer, {"rate": RATE, "urdf_path": "planar_2r"}, own)
@@ -48,7 +48,8 @@ def test_an_unknown_load_is_reported_estimated_and_published(arm, start_for_modu
     residuals = peer.listen(JointState, "effort_residual", 100)
     loads = peer.listen(InertiaStamped, "payload")
     reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
-    parameters = {"urdf_path": "planar_2r", "residual_share": 0.02, "residual_window": 1.0}
+    parameters = {"urdf_path": "planar_2r", "use_sim_time": True}
+    parameters |= {"residual_share": 0.02, "residual_window": 1.0}
     start_for_module("monitor_node", {**parameters, "patience": 0.5})
     wait_for(lambda: residuals, "residuals")
     assert list(residuals[-1].name) == NAMES

@@ -218,11 +218,15 @@ def run_alone(kind: type[RobotNode[Any]]) -> int:
     return _refuse(kind.NAME, unknown) if unknown else run(kind)
 
 
-def run(*kinds: Callable[[], RobotNode[Any]]) -> int:
+def run(
+    *kinds: Callable[[], RobotNode[Any]],
+    prepare: Callable[[list[RobotNode[Any]]], None] = lambda nodes: None,
+) -> int:
     """Run nodes in this process until SIGINT or SIGTERM.
 
     Args:
         kinds: Functions that create a node each, in the order in which their fast work runs.
+        prepare: Called with the nodes before they run.
 
     Returns:
         Exit status: 0 after a signal, 1 if a node could not start or a ROS argument is wrong.
@@ -240,6 +244,7 @@ def run(*kinds: Callable[[], RobotNode[Any]]) -> int:
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]
+        prepare(nodes)
         with NodeLogHandler(nodes), Process(nodes, context, ended, DESTROY_TIMEOUT_S) as process:
             try:
                 if process.start():

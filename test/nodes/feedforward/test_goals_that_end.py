@@ -5,7 +5,6 @@ The arm is this process: it is where the reference says, give or take an error o
 
 import signal
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -283,17 +282,11 @@ def test_an_executor_that_ends_once_a_result_is_sent_has_sent_it(action, context
 
 
 def test_a_simulated_arm_reaches_its_goal_within_tolerance(action, start, peer):
-    namespace = ["-r", "__ns:=/arm"]
-    arm = ArmSystem(
-        start,
-        SimpleNamespace(listen=lambda kind, topic, qos: peer.listen(kind, f"/arm/{topic}", qos)),
-        {"urdf_path": "planar_2r", "rate": 200.0},
-        {"simulator": {"initial_positions": START.tolist()}},
-        dict.fromkeys(ArmSystem.NODES, namespace),
-    )
+    common = {"urdf_path": "planar_2r", "rate": 200.0}
+    own = {"simulator": {"initial_positions": START.tolist()}}
+    arm = ArmSystem(start, peer, common, own, namespace="/arm")
     client = Client(peer, action, f"/arm{ACTION}")
     target = START + [0.4, -0.4]
-    # No path tolerance: a busy machine may let the arm lag for a while
     goal = client.goal((1.0, target), goal=[(name, 0.02) for name in NAMES], time=20.0)
     status, result = client.send(goal).end()
     assert (status, result.error_string) == (GoalStatus.STATUS_SUCCEEDED, "")

@@ -35,7 +35,7 @@ def describe(peer):
 @pytest.fixture(scope="module")
 def running(start_for_module, peer, describe):
     describe(LIGHT)
-    return shaken_arm(start_for_module, peer, {})
+    return shaken_arm(start_for_module, peer, {}, apart=False)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_robot_of_other_joints_is_refused_with_both_lists_and_the_motion_goes_
             f"elbow (revolute), but {name}_node works on joint_1 (revolute), joint_2 (revolute); "
             "restart the node to change joints"
         )
-        assert process.log.count("robot_description refused") == 1
+        assert process.log.count(f"[{name}_node]: robot_description refused") == 1
     arm.rests_at(FAR, AT_REST)
     holds(arm, LIGHT, FAR)
 

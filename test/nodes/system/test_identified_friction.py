@@ -45,7 +45,8 @@ def arm(start, peer, tmp_path):
     }
     file = ["--params-file", str(tmp_path / "drives.yaml")]
     common = {"rate": RATE, "urdf_path": "planar_2r"}
-    return ArmSystem(start, peer, common, own, {"feedforward": file, "controller": file})
+    files = {"feedforward": file, "controller": file}
+    return ArmSystem(start, peer, common, own, files, apart=True)
 
 
 def tracking_error(arm):

@@ -105,7 +105,7 @@ def test_a_push_is_reported_with_its_joint_efforts(arm, person, peer):
 
 def test_a_monitor_observes_the_push_from_measured_efforts(arm, person, peer, start_for_module):
     external = peer.listen(JointState, "/monitor_node/external_effort", 1000)
-    start_for_module("monitor_node", {"urdf_path": "planar_2r"})
+    start_for_module("monitor_node", {"urdf_path": "planar_2r", "use_sim_time": True})
     person.force = FORCE
     wait_for(
         lambda: external and np.abs(np.array(external[-1].effort) - expected(arm)).max() < 0.5,

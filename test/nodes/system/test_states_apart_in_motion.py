@@ -46,6 +46,7 @@ def arm(request, start, peer):
             "controller": {**PATIENT, **known, "bandwidth": BANDWIDTH},
         },
         {"feedforward": parts, "controller": parts},
+        apart=True,
     )
     arm.driver = driver
     return arm
