@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,19 @@ from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 
+class Followed(NamedTuple):
+    """A motion and its time zero, s, on the clock of the caller."""
+
+    trajectory: Trajectory
+    begin: float
+
+
 class Follower:
     """The desired motion of a robot, on a clock of the caller.
 
     It holds still until it receives a motion. Position, velocity and acceleration
     are always continuous. It reads no clock: every call passes the time, in seconds
-    on the same clock.
+    on the same clock. Other threads may call what changes nothing.
 
     Args:
         joint_names: Names of the n joints of the robot.
@@ -34,6 +42,9 @@ class Follower:
         blend: Time to join a motion that does not start at the present state, s.
         stop: Time to come to rest, s.
         within: Position limits that a stop does not exceed; by default none.
+
+    Attributes:
+        followed: Present motion, replaced as a whole.
 
     Examples:
         >>> from robot_dynamics.trajectory import Follower, polynomial_345
@@ -69,8 +80,13 @@ class Follower:
         Raises:
             ShapeError: If q does not have one entry per joint.
         """
-        self.trajectory = Trajectory.hold(self.joint_names, vector("q", q, len(self.joint_names)))
-        self._origin = 0.0
+        q = vector("q", q, len(self.joint_names))
+        self.followed = Followed(Trajectory.hold(self.joint_names, q), 0.0)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Present motion."""
+        return self.followed.trajectory
 
     def sample(self, now: float) -> State:
         """Return the desired state.
@@ -81,7 +97,8 @@ class Follower:
         Returns:
             Positions, velocities and accelerations, shape (n,) each.
         """
-        return self.trajectory.sample(now - self._origin)
+        trajectory, begin = self.followed
+        return trajectory.sample(now - begin)
 
     def moving(self, now: float) -> bool:
         """Return whether a motion is under way or waiting to start.
@@ -103,7 +120,8 @@ class Follower:
         Returns:
             Time, s; zero afterwards.
         """
-        return max(self._origin + self.trajectory.end - now, 0.0)
+        trajectory, begin = self.followed
+        return max(begin + trajectory.end - now, 0.0)
 
     def ahead(self, now: float) -> Trajectory:
         """Return the rest of the motion, or a hold after its end.
@@ -114,7 +132,8 @@ class Follower:
         Returns:
             Trajectory whose time zero is now.
         """
-        current, t = self.trajectory, now - self._origin
+        current, begin = self.followed
+        t = now - begin
         if t >= current.end:
             return Trajectory.hold(self.joint_names, current.sample(t).q)
         return remaining(current, t)
@@ -135,9 +154,10 @@ class Follower:
         Raises:
             TrajectoryError: If the motion is already over, or names an unknown joint.
         """
+        current, begin = self.followed
         return replaced(
-            self.trajectory,
-            now - self._origin,
+            current,
+            now - begin,
             waypoints,
             delay=stamp - now if stamp else 0.0,
             continuous=self.continuous,
@@ -152,8 +172,7 @@ class Follower:
             trajectory: Motion of all joints; its time zero is `now`.
             now: Present time, s, of the clock of the caller.
         """
-        self.trajectory = trajectory
-        self._origin = now
+        self.followed = Followed(trajectory, now)
 
     def accept(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
         """Call `plan` and `follow`.
@@ -199,5 +218,6 @@ class Follower:
             before: Time before it was set, s.
             after: Time after it was set, s.
         """
-        state = stopped(self.trajectory, before - self._origin, self.stop_time, self.within)
+        current, begin = self.followed
+        state = stopped(current, before - begin, self.stop_time, self.within)
         self.follow(state, after)

@@ -7,13 +7,9 @@ import pytest
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.trajectory import Follower, Waypoints
-from robot_dynamics.trajectory.handover import (
-    Handover,
-    MotionClock,
-    PlannedMotion,
-    Rules,
-    plan_motion,
-)
+from robot_dynamics.trajectory.handover import Handover
+from robot_dynamics.trajectory.motion_clock import MotionClock
+from robot_dynamics.trajectory.motion_plan import PlannedMotion, Rules, plan_motion
 
 NAMES = ("a", "b")
 SECOND = 10**9
@@ -24,74 +20,78 @@ def follower():
     return Follower(NAMES, np.zeros(2))
 
 
+@pytest.fixture
+def handover(follower):
+    return handover_of(follower)
+
+
+def handover_of(follower, now=0.0):
+    return Handover(follower, MotionClock(0, 0.0), lambda: now)
+
+
 def planned(follower, begin, to=(1.0, 0.5), names=NAMES):
     waypoints = Waypoints(names, [2.0], [to[: len(names)]])
     trajectory = follower.plan(waypoints, now=begin)
     settled = begin + follower.blend
-    return PlannedMotion(trajectory, begin, begin, waypoints, follower.trajectory, settled)
+    return PlannedMotion(trajectory, begin, begin, waypoints, follower.followed, settled)
 
 
-def test_a_motion_is_taken_over_at_its_beginning_and_not_before(follower):
-    handover, motion = Handover(), planned(follower, begin=1.0)
+def test_a_motion_is_taken_over_at_its_beginning_and_not_before(follower, handover):
+    motion = planned(follower, begin=1.0)
     handover.offer(motion)
-    assert handover.take(follower, 0.9)
-    assert handover.pending and follower.trajectory is motion.base
-    assert handover.take(follower, 1.01)
+    assert handover.take(0.9)
+    assert handover.pending and follower.followed is motion.base
+    assert handover.take(1.01)
     assert not handover.pending and follower.trajectory is motion.trajectory
 
 
-def test_a_motion_whose_base_was_replaced_is_dropped_and_reported(follower):
-    handover = Handover()
+def test_a_motion_whose_base_was_replaced_is_dropped_and_reported(follower, handover):
     handover.offer(planned(follower, begin=1.0))
     follower.hold([0.2, 0.2])
-    assert not handover.take(follower, 1.0)
+    assert not handover.take(1.0)
     assert not handover.pending
     np.testing.assert_array_equal(follower.sample(3.0).q, [0.2, 0.2])
 
 
-def test_a_stop_forgets_what_was_offered_and_is_pending_until_it_is_taken(follower):
+def test_a_stop_forgets_what_was_offered_and_is_pending_until_it_is_taken(follower, handover):
     follower.accept(Waypoints(NAMES, [2.0], [[1.0, 0.5]]), 0.0)
-    handover = Handover()
     handover.offer(planned(follower, begin=1.0))
     handover.stop()
     assert handover.pending
-    assert handover.take(follower, 1.0)  # the motion, due as well, is not reported as dropped
+    assert handover.take(1.0)  # the motion, due as well, is not reported as dropped
     assert not handover.pending
     assert not follower.sample(1.0 + follower.stop_time + 1e-6).qd.any()
 
 
-def test_what_is_forgotten_is_never_followed(follower):
-    handover = Handover()
+def test_what_is_forgotten_is_never_followed(follower, handover):
     handover.offer(planned(follower, begin=1.0))
     handover.forget()
-    assert not handover.pending and handover.take(follower, 2.0)
+    assert not handover.pending and handover.take(2.0)
     assert not follower.moving(2.0)
 
 
 @pytest.mark.parametrize("now", [0.9, 1.2])
 def test_the_end_of_the_following_thread_takes_over_what_was_offered(follower, now):
-    handover, motion = Handover(), planned(follower, begin=1.0)
+    handover, motion = handover_of(follower, now), planned(follower, begin=1.0)
     handover.offer(motion)
-    assert handover.finish(follower, now)
+    assert handover.finish()
     assert not handover.pending and follower.trajectory is motion.trajectory
     assert follower.remaining(now) == pytest.approx(motion.trajectory.end - max(now - 1.0, 0.0))
-    assert not handover.finish(follower, now)
+    assert not handover.finish()
 
 
-def test_the_end_of_the_following_thread_reports_an_offer_that_joins_no_more(follower):
-    handover = Handover()
+def test_the_end_of_the_following_thread_reports_an_offer_that_joins_no_more(follower, handover):
     handover.offer(planned(follower, begin=1.0))
     follower.hold([0.2, 0.2])
-    assert handover.finish(follower, 1.0)
+    assert handover.finish()
     assert not handover.pending and not follower.moving(1.0)
 
 
-def test_who_waits_is_woken_when_the_other_thread_takes_over(follower):
-    handover = Handover()
+def test_who_waits_is_woken_when_the_other_thread_takes_over(follower, handover):
     handover.offer(planned(follower, begin=1.0))
     waiting = threading.Thread(target=handover.wait, args=(240.0,))
     waiting.start()
-    handover.take(follower, 1.0)
+    handover.take(1.0)
     waiting.join(120.0)
     assert not waiting.is_alive()
 
@@ -106,9 +106,8 @@ def test_a_motion_of_some_joints_ends_with_them_though_others_go_on(follower):
 
 def plan_with(follower, effort, *, now=lambda: 0.0, **options):
     """Plan a motion of the arm, whose efforts are computed in planning."""
-    waypoints = Waypoints(NAMES, [2.0], [[1.0, 0.5]])
-    rules = Rules("ignore", None, effort)
-    return Handover().planned(follower, MotionClock(0, 0.0), now, waypoints, 0, rules, **options)
+    handover = Handover(follower, MotionClock(0, 0.0), now, **options)
+    return handover.planned(Waypoints(NAMES, [2.0], [[1.0, 0.5]]), 0, Rules("ignore", None, effort))
 
 
 def test_planning_that_takes_too_long_is_done_again_from_further_ahead(follower):
@@ -134,7 +133,7 @@ def test_a_motion_is_planned_again_if_what_it_joins_was_stopped_meanwhile(follow
         return efforts[-1]
 
     motion = plan_with(follower, effort)
-    assert motion.base is follower.trajectory
+    assert motion.base is follower.followed
     assert len(efforts) == 2
 
 
@@ -147,8 +146,8 @@ def spun(times, positions, *, at=0.2):
     """Plan a motion of a continuous and a revolute joint, both at rest."""
     arm = Follower(("spin", "hinge"), [at, at], continuous=[True, False])
     waypoints = Waypoints(arm.joint_names, times, positions)
-    rules = Rules("ignore", None, lambda state: np.zeros_like(state.q))
-    motion = plan_motion(arm, waypoints, 1.0, 0.0, rules)
+    rules = Rules("ignore", None, lambda state: np.zeros_like(state.q), arm.continuous)
+    motion = plan_motion(arm.followed, waypoints, 1.0, 0.0, rules)
     return motion, motion.trajectory.sample(motion.trajectory.end).q
 
 

@@ -21,6 +21,7 @@ from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.trajectory import Follower, State, Trajectory
+from robot_dynamics.trajectory.handover import Handover
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 TOPIC = "joint_trajectory_with_effort"
@@ -46,8 +47,8 @@ class EffortTrajectories:
     Args:
         node: The node that publishes.
         efforts: Returns the efforts, shape (N, n), N m or N, of a state of shape (N, n).
-        present: Returns the follower, and whether another motion is about to replace its own;
-            None before the first state.
+        present: Returns the follower and what is about to replace its motion; None before the
+            first state.
         now: Returns the present time of the motions, s.
     """
 
@@ -55,7 +56,7 @@ class EffortTrajectories:
         self,
         node: RobotNode[FeedforwardParameters],
         efforts: Callable[[State], Array],
-        present: Callable[[], tuple[Follower, bool] | None],
+        present: Callable[[], Handover | None],
         now: Callable[[], float],
     ) -> None:
         self._node, self._efforts, self._present, self._now = node, efforts, present, now
@@ -129,14 +130,11 @@ class EffortTrajectories:
 
     def _publish_ahead(self) -> None:
         """Publish the rest of a motion that came from no message."""
-        present = self._present()
-        if present is None:
-            return
-        follower, replaced = present
-        if replaced or follower.trajectory is self._sent:
+        handover = self._present()
+        if handover is None or handover.pending or handover.follower.trajectory is self._sent:
             return  # its replacement has been sent
-        self._sent = follower.trajectory
-        self._publish(follower.ahead(self._now()))
+        self._sent = handover.follower.trajectory
+        self._publish(handover.follower.ahead(self._now()))
 
     def _publish(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
         tolerance = self._node.parameters.effort_tolerance
