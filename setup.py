@@ -32,7 +32,7 @@ VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
     "msgspec>=0.18",
     "trimesh>=4",
     "pycollada>=0.8",
-    "mcap>=1.2",
+    "mcap>=1.6",
     "rosbags>=0.10",
 ]
 IDENTIFICATION = [  # bags, physically consistent inertias, clearance of meshes
@@ -40,7 +40,7 @@ IDENTIFICATION = [  # bags, physically consistent inertias, clearance of meshes
     "cvxpy>=1.5",
     "clarabel>=0.9",
     "coal>=3",
-    "mcap>=1.2",
+    "mcap>=1.6",
     "trimesh>=4",
     "pycollada>=0.8",
 ]

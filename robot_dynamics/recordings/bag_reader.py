@@ -1,17 +1,15 @@
 """Messages of ROS 2 bags: MCAP and sqlite3, with or without their metadata.yaml.
 
-A killed recorder leaves an MCAP file without index and footer, which the readers of `mcap` and
-`rosbags` refuse. This reader returns the complete messages before the cut.
+A killed recorder leaves an MCAP file without index and footer, which `rosbags` refuses. This reader
+returns the whole messages before the cut.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import struct
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import partial
-from io import SEEK_END, BytesIO
+from contextlib import closing, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -26,6 +24,8 @@ LAST_STAMP = 2**63 - 1
 """Largest time of arrival, ns."""
 
 MAGIC = b"\x89MCAP0\r\n"
+
+COMPRESSIONS = ("", "zstd", "lz4")
 
 
 class BagMessage(NamedTuple):
@@ -92,7 +92,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _sqlite_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
-    # By SQL, because the reader of rosbags needs a metadata.yaml
+    # By SQL, because rosbags opens no file with #, ? or % in its name
     try:
         uri = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -137,92 +137,48 @@ def _mcap_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
                 return
 
 
-class _Reads:
-    """A stream that never reads more than it holds: a damaged length could exhaust the memory."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        at = stream.tell()
-        self._size = stream.seek(0, SEEK_END)
-        stream.seek(at)
-
-    def read(self, length: int) -> bytes:
-        return self._stream.read(min(length, self._size))
-
-
-class _WholeReads(_Reads):
-    """A stream that raises EOFError instead of returning less than was asked for."""
-
-    def read(self, length: int) -> bytes:
-        data = super().read(length)
-        if len(data) < length:
-            raise EOFError
-        return data
-
-
 def _mcap_records(file: Path, stream: IO[bytes]) -> Iterator[Any]:
-    """Yield the complete records, including those in chunks."""
-    kinds, end = _mcap("records"), stream.tell()
-    reader = _mcap("stream_reader").StreamReader(
-        _WholeReads(stream), skip_magic=True, emit_chunks=True
+    """Yield the records before the first damaged one, including those in chunks."""
+    library, chunks, end = _mcap("stream_reader"), _mcap("records").Chunk, stream.tell()
+    # No record is larger than the file: a damaged length could exhaust the memory
+    reader = library.StreamReader(
+        stream, skip_magic=True, emit_chunks=True, record_size_limit=file.stat().st_size
     )
     try:
         for record in reader.records:
             end = stream.tell()
-            if isinstance(record, kinds.Chunk):
-                yield from _records_of_chunk(file, record)
-            else:
+            if not isinstance(record, chunks):
                 yield record
-    except _damage():
+            elif record.compression in COMPRESSIONS:
+                yield from library.breakup_chunk(record)
+            else:
+                raise RecordingError(
+                    f"{file}: compression '{record.compression}' is not known; use zstd, lz4 or "
+                    "none"
+                )
+    except RecordingError:
+        raise
+    except Exception:  # of mcap, struct, the codec, the compression: each has its own
         stream.seek(end)
-    # The beginning of a chunk that was cut off can still be read
-    rest = _mcap("data_stream").ReadDataStream(_Reads(stream))
-    try:
-        if rest.read1() == _mcap("opcode").Opcode.CHUNK:
-            rest.read8()
-            yield from _records_of_chunk(file, kinds.Chunk.read(rest))
-    except _damage():
+        with suppress(Exception):
+            yield from _records_of_cut_chunk(stream)
+
+
+def _records_of_cut_chunk(stream: IO[bytes]) -> Iterator[Any]:
+    """Yield the whole records at the beginning of a chunk, until an error ends them."""
+    data = _mcap("data_stream").ReadDataStream(stream)
+    if data.read1() != _mcap("opcode").Opcode.CHUNK:
         return
-
-
-def _records_of_chunk(file: Path, chunk: Any) -> Iterator[Any]:
-    content = _decompressed(file, chunk)
-    stream: Any = BytesIO(content)
-    if len(content) < chunk.uncompressed_size:
-        stream = _WholeReads(stream)
-    try:
-        yield from _mcap("stream_reader").StreamReader(stream, skip_magic=True).records
-    except _damage():
-        return  # the end of the chunk
-
-
-def _decompressed(file: Path, chunk: Any) -> bytes:
-    """Return the content of a chunk, up to where it is cut off.
-
-    Raises:
-        EOFError: If nothing of it can be decompressed.
-    """
-    if not chunk.compression:
-        return bytes(chunk.data)
+    data.read8()
+    chunk = _mcap("records").Chunk.read(data)
+    content, size = chunk.data, min(chunk.uncompressed_size, MOST_BYTES)
     if chunk.compression == "zstd":
         library = needed("zstandard", "reading bags", "identification")
-        read = library.ZstdDecompressor().stream_reader(chunk.data).read
+        content = library.ZstdDecompressor().stream_reader(content).read(size)
     elif chunk.compression == "lz4":
         library = needed("lz4.frame", "reading bags", "identification")
-        read = partial(library.LZ4FrameDecompressor().decompress, chunk.data)
-    else:
-        raise RecordingError(
-            f"{file}: compression '{chunk.compression}' is not known; use zstd, lz4 or none"
-        )
-    try:
-        return bytes(read(min(chunk.uncompressed_size, MOST_BYTES)))
-    except Exception as error:  # each library has an error of its own
-        raise EOFError from error
-
-
-def _damage() -> tuple[type[Exception], ...]:
-    """Exceptions of records that end early or hold nonsense."""
-    return EOFError, struct.error, UnicodeDecodeError, _mcap("exceptions").McapError
+        content = library.LZ4FrameDecompressor().decompress(content, size)
+    yield from _mcap("stream_reader").StreamReader(BytesIO(content), skip_magic=True).records
 
 
 def _mcap(module: str) -> Any:

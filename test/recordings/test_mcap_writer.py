@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,12 +39,6 @@ def joint_state(k: int) -> bytes:
     return bytes(STORE.serialize_cdr(message, JOINT_STATE))
 
 
-@pytest.fixture
-def small_chunks(monkeypatch):
-    """Messages are packed by some forty."""
-    monkeypatch.setattr(mcap_writer, "PACKED_BYTES", 2**12)
-
-
 def write(file: McapWriter, first: int, last: int, channel: int) -> None:
     for k in range(first, last):
         file.write(channel, k * 1_000_000_000, joint_state(k))
@@ -69,32 +64,48 @@ def test_file_is_complete_after_every_flush(tmp_path):
         expected = [float(k) for k in (0, 1, 2, 4, 5, 6) if k < end]
         assert positions(copy) == expected
         with copy.open("rb") as stream:
-            summary = mcap_reader.make_reader(stream, validate_crcs=True).get_summary()
-        assert summary.statistics.message_count == len(expected)
+            messages = mcap_reader.make_reader(stream, validate_crcs=True).iter_messages()
+            assert len(list(messages)) == len(expected)
     write(file, 7, 8, channel)
     file.close()
     assert positions(path)[-1] == 7.0
 
 
-def test_file_is_complete_while_chunks_are_packed(tmp_path, small_chunks):
+def test_file_is_complete_while_chunks_are_packed_and_has_an_index_when_closed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(mcap_writer, "Writer", partial(mcap_writer.Writer, chunk_size=2**12))
     path = tmp_path / "run.mcap"
     file = McapWriter(path)
-    channel, size = file.channel("/joint_states", JOINT_STATE), 0
+    size = 0
     for k in range(160):
+        if k % 32 == 0:  # its schema alone may fill a chunk
+            channel = file.channel(f"/joint_states_{k}", JOINT_STATE)
         write(file, k, k + 1, channel)
         file.flush()
-        assert path.stat().st_size >= size  # nothing is left behind the index
+        assert path.stat().st_size >= size  # nothing is left behind the end
         size = path.stat().st_size
-        if k % 20 == 19:
+        if k % 10 == 9:
             assert positions(path) == [float(j) for j in range(k + 1)]
     file.close()
-    assert positions(path) == [float(j) for j in range(160)]
     assert path.stat().st_size < size
+    assert positions(path) == [float(j) for j in range(160)]
     with path.open("rb") as stream:
         reader = mcap_reader.make_reader(stream, validate_crcs=True)
-        assert len(reader.get_summary().chunk_indexes) > 3
+        summary = reader.get_summary()
+        assert summary.statistics.message_count == 160
+        assert len(summary.chunk_indexes) > 3
         assert len(list(reader.iter_messages())) == 160
-    assert path.read_bytes().endswith(b"\x89MCAP0\r\n")
+
+
+def test_what_fills_a_chunk_does_not_wait_for_a_flush(tmp_path):
+    path, noise = tmp_path / "run.mcap", np.random.default_rng(0)
+    file = McapWriter(path)
+    channel = file.channel("/joint_states", JOINT_STATE)
+    for k in range(5):
+        file.write(channel, k, noise.bytes(2**20))
+    assert path.stat().st_size > 4 * 2**20
+    file.close()
 
 
 def test_killed_writer_lacks_at_most_the_messages_since_its_last_flush(tmp_path):
@@ -161,13 +172,15 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path, content, line):
     assert str(error.value) == f"{path}: {line}"
 
 
-def test_of_a_file_that_ends_in_the_middle_the_motion_before_is_read(tmp_path, small_chunks):
+def test_of_a_file_that_ends_in_the_middle_the_motion_before_is_read(tmp_path):
     path = tmp_path / "run.mcap"
     file = McapWriter(path)
-    write(file, 0, 1000, file.channel("/joint_states", JOINT_STATE))
-    file.close()
+    channel = file.channel("/joint_states", JOINT_STATE)
+    for k in range(0, 1000, 40):
+        write(file, k, k + 40, channel)
+        file.flush()
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     found = read_motion(path).states.position[:, 0]
     np.testing.assert_array_equal(found, range(len(found)))
-    assert 300 < len(found) < 700  # up to where the file ends, within a chunk
+    assert 300 < len(found) < 700  # up to the chunk in which the file ends
