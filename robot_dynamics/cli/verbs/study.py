@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,6 @@ from robot_dynamics.cli.study_report import (
 )
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.settings import DRIVE
-from robot_dynamics.control.two_masses import LINK
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot import Robot
@@ -70,39 +70,55 @@ from robot_dynamics.study.study_table import table_of
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
+RATE = StudyPlan.rate
+"""Control rate without a driver, Hz."""
+
+_RUNS = {
+    "runs": "number of runs of every mode",
+    "motion": f"one or several of {', '.join(MOTIONS)} or trajectory files, with commas",
+    "modes": f"one or several of {', '.join(ALL_MODES)}",
+    "duration": "duration of a run, s",
+    "rest": "final share of the duration in which the arm must be at rest",
+    "rate": f"control rate, Hz, or a distribution (default: {RATE:g}, or that of the driver)",
+    "step": "step of the plant, s (default: the control period; with --driver at most 0.1 ms)",
+    "integrator": "semi_implicit_euler or runge_kutta",
+    "bandwidth": "bandwidth of the feedback, rad/s",
+    "driver": "driver of an arm whose drives close the loop, of `robot-dynamics drivers`",
+    "gains": "fitted to the sampled loop, ideal, or a .yaml with those of controller_node",
+    "integral": "ki over kp, 1/s",
+    "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
+    "end_effector": "frame whose error is measured and that laws in task space lead "
+    f"(default: {END_EFFECTOR_RULE})",
+    "frame": f"frame that carries the payload (default: {END_EFFECTOR_RULE})",
+    "known_payload": "load in the law's model, kg",
+    "parameters": ".yaml of friction, rotors and elasticity (default: beside the URDF)",
+    "lock": "joints to lock, NAME=POSITION with commas",
+    "base_motion": "motion of the base: sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in "
+    "rad) or a CSV with t, x, y, z, qx, qy, qz, qw (default: it stands)",
+    "known_base": "what laws know of it: motion, or still (nothing)",
+    "encoders": "side of elastic joints that is measured: link, motor, or both",
+    "seed": "the same seed gives the same study",
+}
+"""Meanings of the options of runs."""
+
+_LIMITS = {
+    "max_error": "largest position error, rad or m",
+    "max_saturation": "largest share of the time with saturated effort",
+    "max_end_effector_position": "largest position error of the end effector, m",
+    "max_end_effector_rotation": "largest rotation error of the end effector, rad",
+}
+"""Meanings of the limits of a run."""
+
+_PLAN: dict[str, Any] = {one.name: one.default for one in fields(StudyPlan)}
 _DEFAULTS: dict[str, Any] = {
-    "runs": 1000,
-    "motion": "quintic",
-    "modes": "feedforward",
-    "sampling": "sobol",
-    "seed": 0,
-    "duration": 5.0,
-    "rest": 0.2,
+    **{name: _PLAN.get(name) for name in (*_RUNS, "sampling")},
+    **{f"max_{one.name}": one.default for one in fields(RunLimits)},
+    "motion": ",".join(_PLAN["motions"]),
+    "modes": ",".join(_PLAN["modes"]),
     "rate": None,
-    "step": None,
-    "integrator": "semi_implicit_euler",
-    "bandwidth": 20.0,
-    "driver": None,
-    "gains": "fitted",
-    "integral": 0.0,
-    "effort_rate": float("inf"),
-    "end_effector": None,
-    "frame": None,
-    "known_payload": 0.0,
-    "parameters": None,
     "lock": "",
-    "base_motion": None,
-    "known_base": "motion",
-    "encoders": LINK,
-    "max_error": 0.05,
-    "max_saturation": 1.0,
-    "max_end_effector_position": float("inf"),
-    "max_end_effector_rotation": float("inf"),
 }
 """Options that a study file may set too, besides the robot and the distributions."""
-
-RATE = 1000.0
-"""Control rate without a driver, Hz."""
 
 _VARYING = tuple(name for name in QUANTITIES if name != "rate")
 
@@ -111,33 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     parser.add_argument("robot", help="URDF, name of a known robot, or a study file (.yaml)")
     what = parser.add_argument_group("runs")
-    texts = {
-        "runs": "number of runs of every mode",
-        "motion": f"one or several of {', '.join(MOTIONS)} or trajectory files, with commas",
-        "modes": f"one or several of {', '.join(ALL_MODES)}",
-        "duration": "duration of a run, s",
-        "rest": "final share of the duration in which the arm must be at rest",
-        "rate": f"control rate, Hz, or a distribution (default: {RATE:g}, or that of the driver)",
-        "step": "step of the plant, s (default: the control period; with --driver at most 0.1 ms)",
-        "integrator": "semi_implicit_euler or runge_kutta",
-        "bandwidth": "bandwidth of the feedback, rad/s",
-        "driver": "driver of an arm whose drives close the loop, of `robot-dynamics drivers`",
-        "gains": "fitted to the sampled loop, ideal, or a .yaml with those of controller_node",
-        "integral": "ki over kp, 1/s",
-        "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
-        "end_effector": "frame whose error is measured and that laws in task space lead "
-        f"(default: {END_EFFECTOR_RULE})",
-        "frame": f"frame that carries the payload (default: {END_EFFECTOR_RULE})",
-        "known_payload": "load in the law's model, kg",
-        "parameters": ".yaml of friction, rotors and elasticity (default: beside the URDF)",
-        "lock": "joints to lock, NAME=POSITION with commas",
-        "base_motion": "motion of the base: sine:AXIS:AMPLITUDE:HZ (x, y, z in m; rx, ry, rz in "
-        "rad) or a CSV with t, x, y, z, qx, qy, qz, qw (default: it stands)",
-        "known_base": "what laws know of it: motion, or still (nothing)",
-        "encoders": "side of elastic joints that is measured: link, motor, or both",
-        "seed": "the same seed gives the same study",
-    }
-    for name, text in texts.items():
+    for name, text in _RUNS.items():
         _option(what, name, text)
     vary = parser.add_argument_group("distributions of varying quantities")
     for name in _VARYING:
@@ -147,10 +137,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     _option(vary, "sampling", f"one of {', '.join(SAMPLINGS)}")
     limits = parser.add_argument_group("limits of a run")
-    _option(limits, "max_error", "largest position error, rad or m")
-    _option(limits, "max_saturation", "largest share of the time with saturated effort")
-    _option(limits, "max_end_effector_position", "largest position error of the end effector, m")
-    _option(limits, "max_end_effector_rotation", "largest rotation error of the end effector, rad")
+    for name, text in _LIMITS.items():
+        _option(limits, name, text)
     limits.add_argument(
         "--keep", type=float, help="find the largest bandwidth that this share of runs survives"
     )
@@ -301,39 +289,24 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
         options["runs"] = len(motions)
         print("no quantity varies, so one run of each motion shows all; vary one, such as "
               "--mass-error 20% or --payload 0..3", file=sys.stderr)  # fmt: skip
-    return StudyPlan(
-        robot if drives is None else drives.robot(robot),
-        runs=int(options["runs"]),
-        motions=motions,
-        modes=tuple(str(options["modes"]).split(",")),
-        vary=vary,
-        rate=max(rate.numbers),
-        friction=None if drives is None else drives.friction,
-        rotor_inertia=None if drives is None else drives.rotor_inertia,
-        base_motion=None if moves is None else read_base_motion(str(moves)),
-        step=None if options["step"] is None else _number("step", str(options["step"])),
-        limits=RunLimits(
-            float(options["max_error"]),
-            float(options["max_saturation"]),
-            float(options["max_end_effector_position"]),
-            float(options["max_end_effector_rotation"]),
+    converted: dict[str, Any] = {
+        "runs": int(options["runs"]),
+        "motions": motions,
+        "modes": tuple(str(options["modes"]).split(",")),
+        "vary": vary,
+        "rate": max(rate.numbers),
+        "base_motion": None if moves is None else read_base_motion(str(moves)),
+        "step": None if options["step"] is None else _number("step", str(options["step"])),
+        "limits": RunLimits(
+            **{one.name: float(options[f"max_{one.name}"]) for one in fields(RunLimits)}
         ),
         **feedback,
-        **{
-            name: options[name]
-            for name in (
-                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth"),
-                *(
-                    "known_base",
-                    "encoders",
-                    "integral",
-                    "effort_rate",
-                    "end_effector",
-                    "frame",
-                    "known_payload",
-                ),
-            )
-        },
+    }
+    if drives is not None:
+        robot = drives.robot(robot)
+        converted |= {"friction": drives.friction, "rotor_inertia": drives.rotor_inertia}
+    return StudyPlan(
+        robot, **{name: options[name] for name in _PLAN if name in _DEFAULTS} | converted
     )
 
 
