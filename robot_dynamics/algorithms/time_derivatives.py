@@ -1,7 +1,8 @@
 """Time derivatives of joint efforts: equations evaluated on numbers that carry two of them.
 
-Efforts of a motion are sums, products, sines and cosines of it. Evaluated on truncated Taylor
-series, they yield the efforts, their rate and its rate at once, of numbers or of symbols.
+Efforts of a motion are sums, products, sines and cosines of it. Evaluated on numbers whose
+derivatives carry theirs, they yield the efforts, their rate and its rate at once, of numbers or of
+symbols.
 """
 
 from __future__ import annotations
@@ -11,64 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.algorithms.second_derivatives import Variation
 from robot_dynamics.foundation.arrays import Array
-
-
-class Series:
-    """A number with its first and second derivative by time, any scalars."""
-
-    __slots__ = ("first", "second", "value")
-
-    def __init__(self, value: Any, first: Any = 0.0, second: Any = 0.0) -> None:
-        self.value, self.first, self.second = value, first, second
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy takes it entry by entry
-        if not isinstance(other, Series):
-            return Series(self.value + other, self.first, self.second)
-        return Series(
-            self.value + other.value, self.first + other.first, self.second + other.second
-        )
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Series:
-        return Series(-self.value, -self.first, -self.second)
-
-    def __sub__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self + -other
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        if not isinstance(other, Series):
-            if isinstance(other, (int, float)) and other == 0.0:
-                return 0.0
-            return Series(self.value * other, self.first * other, self.second * other)
-        return Series(
-            self.value * other.value,
-            self.first * other.value + self.value * other.first,
-            self.second * other.value + 2.0 * (self.first * other.first)
-            + self.value * other.second,
-        )  # fmt: skip
-
-    __rmul__ = __mul__
-
-    def cos(self) -> Series:
-        """Cosine, as NumPy calls it."""
-        c, s = np.cos(self.value), np.sin(self.value)
-        rate = self.first * self.first
-        return Series(c, -(s * self.first), -(c * rate + s * self.second))
-
-    def sin(self) -> Series:
-        """Sine, as NumPy calls it."""
-        c, s = np.cos(self.value), np.sin(self.value)
-        rate = self.first * self.first
-        return Series(s, c * self.first, c * self.second - s * rate)
 
 
 class MotionDerivatives(NamedTuple):
@@ -90,18 +35,32 @@ def time_derivatives(
         efforts: Of q, qd and qdd, by sums, products, sines and cosines.
         motion: Of numbers or symbols.
     """
-    rows = [_series(*motion[k : k + 3]) for k in range(3)]
-    entries = [x if isinstance(x, Series) else Series(x) for x in efforts(*rows)]
+    rows = [_varied(*motion[k : k + 3]) for k in range(3)]
+    values = efforts(*rows)
+    slopes = [_slope(x) for x in values]
     like: Any = np.asarray(motion.q).dtype
     value, first, second = (
-        np.array([getattr(x, name) for x in entries], dtype=like)
-        for name in ("value", "first", "second")
+        np.array(x, dtype=like)
+        for x in (
+            [_value(_value(x)) for x in values],
+            [_value(x) for x in slopes],
+            [_slope(x) for x in slopes],
+        )
     )
     return value, first, second
 
 
-def _series(value: Array, first: Array, second: Array) -> Array:
+def _varied(value: Array, first: Array, second: Array) -> Array:
+    """Return numbers that vary in one direction, time, as do their derivatives."""
     found = np.empty(len(value), dtype=object)
-    for i, parts in enumerate(zip(value, first, second, strict=True)):
-        found[i] = Series(*parts)
+    for i, (x, rate, its_rate) in enumerate(zip(value, first, second, strict=True)):
+        found[i] = Variation(Variation(x, {0: rate}), {0: Variation(rate, {0: its_rate})})
     return found
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Variation) else x
+
+
+def _slope(x: Any) -> Any:
+    return x.slopes.get(0, 0.0) if isinstance(x, Variation) else 0.0
