@@ -25,7 +25,7 @@ from robot_dynamics.recordings.ros_messages import (
 from robot_dynamics.robot.kinematic_tree import Mimic
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
-from robot_dynamics.trajectory.waypoints import FIELDS, Point, read_points
+from robot_dynamics.trajectory.waypoints import FIELDS, waypoints_from_msg
 
 FOLLOWED = ("reference", "joint_states")
 """Joint values that replace a missing trajectory, the best first."""
@@ -141,22 +141,8 @@ def _channels(messages: Sequence[BagMessage], file: McapWriter) -> dict[tuple[st
 def _waypoints(
     path: Path, message: Any, known: Sequence[str], followers: Mapping[str, Mimic] | None
 ) -> Waypoints:
-    points = [
-        Point(
-            point.time_from_start.sec + point.time_from_start.nanosec / NS_PER_S,
-            *(np.asarray(getattr(point, field)).tolist() for field in FIELDS),
-        )
-        for point in message.points
-    ]
     try:
-        return read_points(
-            list(message.joint_names),
-            points,
-            known,
-            followers=followers,
-            allow_partial=True,
-            allow_end_velocity=True,
-        )
+        return waypoints_from_msg(message, known, followers=followers, allow_end_velocity=True)
     except TrajectoryError as error:
         raise TrajectoryError(f"{path}: {error}") from None
 

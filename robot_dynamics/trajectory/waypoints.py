@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robot_dynamics.errors import TrajectoryError, nearest
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.robot.kinematic_tree import Mimic
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
@@ -263,6 +264,25 @@ def read_points(
         times,
         *(_rows(field, [getattr(point, field) for point in points], n) for field in FIELDS),  # type: ignore[arg-type]
     )
+
+
+def waypoints_from_msg(msg: Any, known: Sequence[str], **options: Any) -> Waypoints:
+    """Return the checked waypoints of a trajectory_msgs/JointTrajectory, of ROS 2 or of a bag.
+
+    Args:
+        msg: The message.
+        known: Names of all joints of the robot.
+        **options: Those of `read_points`.
+
+    Raises:
+        TrajectoryError: See `read_points`.
+    """
+    points = []
+    for point in msg.points:
+        time = point.time_from_start
+        seconds = (time.sec * NS_PER_S + time.nanosec) / NS_PER_S
+        points.append(Point(seconds, *(getattr(point, field) for field in FIELDS)))
+    return read_points(msg.joint_names, points, known, **options)
 
 
 def _without_followers(

@@ -43,7 +43,6 @@ from robot_dynamics.nodes.ros.messages import (
     ANSWER_TOPIC,
     nanoseconds,
     time_msg,
-    waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DeclaredDriveGains
@@ -59,7 +58,7 @@ from robot_dynamics.trajectory.motion_clock import MotionClock
 from robot_dynamics.trajectory.motion_limits import check_start
 from robot_dynamics.trajectory.motion_plan import PlannedMotion, Rules
 from robot_dynamics.trajectory.streams import PointStream
-from robot_dynamics.trajectory.waypoints import Waypoints
+from robot_dynamics.trajectory.waypoints import Waypoints, waypoints_from_msg
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs the missing ones, s."""

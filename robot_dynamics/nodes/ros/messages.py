@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,7 @@ from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender, run_of
-from robot_dynamics.robot.kinematic_tree import Mimic
-from robot_dynamics.trajectory import Point, Waypoints, read_points
+from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
 
 COMMAND_TOPIC = "effort_command"
@@ -300,41 +299,6 @@ def not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
 def effort_msg(tau: Array) -> Float64MultiArray:
     """Return efforts, shape (n,), as a command."""
     return Float64MultiArray(data=tau.tolist())
-
-
-def waypoints_from_msg(
-    msg: JointTrajectory,
-    known: Sequence[str],
-    *,
-    followers: Mapping[str, Mimic] | None = None,
-    speeds: Array | None = None,
-    allow_partial: bool = True,
-    allow_end_velocity: bool = False,
-) -> Waypoints:
-    """Return the checked waypoints of a trajectory message; see `read_points`.
-
-    Raises:
-        TrajectoryError: One line that names joint, point and field, and the remedy.
-    """
-    points = [
-        Point(
-            nanoseconds(point.time_from_start) / NS_PER_S,
-            point.positions,
-            point.velocities,
-            point.accelerations,
-            point.effort,
-        )
-        for point in msg.points
-    ]
-    return read_points(
-        msg.joint_names,
-        points,
-        known,
-        followers=followers,
-        speeds=speeds,
-        allow_partial=allow_partial,
-        allow_end_velocity=allow_end_velocity,
-    )
 
 
 def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTrajectory:

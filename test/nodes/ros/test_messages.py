@@ -26,8 +26,8 @@ from robot_dynamics.nodes.ros.messages import (
     nanoseconds,
     time_msg,
     trajectory_msg,
-    waypoints_from_msg,
 )
+from robot_dynamics.trajectory.waypoints import waypoints_from_msg
 
 ARM = ("shoulder", "elbow", "wrist")
 
