@@ -29,7 +29,11 @@ from typing import Any
 import yaml
 
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
-from robot_dynamics.cli.chosen_joints import END_EFFECTOR_RULE, frame_or_end_effector
+from robot_dynamics.cli.chosen_joints import (
+    END_EFFECTOR_RULE,
+    frame_or_end_effector,
+    lock_positions,
+)
 from robot_dynamics.cli.driven_arm import DrivenArm, driven_arm
 from robot_dynamics.cli.output import Printer, add_json, picture_of, print_json
 from robot_dynamics.cli.progress_line import stages
@@ -262,7 +266,7 @@ def _arm(options: dict[str, Any]) -> DrivenArm:
     """Return the arm of options, behind a driver if they name one."""
     source, name = str(options["robot"]), options["driver"]
     if name is None:
-        return DrivenArm(load_robot(source), _locked(options), (), None)
+        return DrivenArm(load_robot(source), lock_positions(str(options["lock"])), (), None)
     given = {"lock": str(options["lock"]), "tip": None, "joints": None}
     return driven_arm(argparse.Namespace(robot=source, driver=str(name), **given))
 
@@ -320,12 +324,6 @@ def _feedback(options: dict[str, Any], arm: DrivenArm) -> tuple[dict[str, Any], 
     if gains != _DEFAULTS["gains"]:
         raise ArgumentError(f"--gains {gains}: those of {driver.name} are in its drives; omit it")
     return {"feedback": DRIVE, "gains": own}, driver.rate.value
-
-
-def _locked(options: dict[str, Any]) -> dict[str, float]:
-    """Return positions of locked joints, rad or m."""
-    pairs = (part.partition("=") for part in str(options["lock"]).split(",") if part)
-    return {name.strip(): _number("lock", at) for name, _, at in pairs}
 
 
 def _motion(text: str, robot: Robot) -> str | Waypoints:
