@@ -61,9 +61,10 @@ class FollowedFriction:
 
     def on(self, model: Model, now: float) -> Model:
         """Return a model with friction at time `now`, s; the same object until that changes."""
-        last, scale = self._last, self._ramp.value(now)
-        if model is last[0] and scale is last[1] and last[2] is not None:
+        last, ramp = self._last, self._ramp
+        if model is last[0] and ramp.target is last[1] and last[2] is not None:  # nearly always
             return last[2]
+        scale = ramp.value(now)
         scaled = _scaled(model, scale)
         self._last = model, scale, scaled
         return scaled

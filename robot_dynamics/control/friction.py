@@ -313,6 +313,11 @@ class Friction:
         """
         return Friction(*robot.joint_friction)
 
+    @cached_property
+    def acts(self) -> bool:
+        """Return whether there is any friction."""
+        return self.is_dry or bool((self.viscous + np.abs(self.offset)).any())
+
     @property
     def is_dry(self) -> bool:
         """Return whether any joint can stick."""

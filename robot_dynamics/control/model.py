@@ -168,7 +168,7 @@ class Model:
             return None
         return np.asarray(held(self.memory.direction, qd, self.friction_width))
 
-    @property
+    @cached_property
     def _loaded(self) -> bool:
         """Return whether a load acts on the arm."""
         beside = self.payload, self.gravity_vector, self.wrench, self.base
@@ -307,7 +307,7 @@ class Model:
         Returns:
             Efforts, shape of qd, N m or N; zero without compensation.
         """
-        if self.friction is None:
+        if self.friction is None or not self.friction.acts:
             return 0.0
         if presliding is None:
             presliding = self._presliding(qd)

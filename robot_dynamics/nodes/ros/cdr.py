@@ -51,7 +51,7 @@ class MessageLayout:
 
     Attributes:
         blank: A message with every number zero.
-        first: Offset of the first number; 0 if there is none.
+        mask: 0xff for each byte that all messages share, else 0; as long.
     """
 
     def __init__(
@@ -84,15 +84,17 @@ class MessageLayout:
                 encoded = text.encode() + b"\x00"
                 put_integer(len(encoded))
                 put(encoded, 1)
-        self.first = 0
+        first = 0
         for count in (length if each else 0 for each in given):
             put_integer(count)
             if count:  # an empty sequence is not aligned
                 start = put(bytes(DOUBLE * count), DOUBLE, known=0)
-                self.first = self.first or start
+                first = first or start
         # 8 bytes lie between sequences: a length and alignment
         self._shape, self._strides = (sum(given), length), (DOUBLE * (length + 1), DOUBLE)
+        self._first = first  # offset of the first number; 0 if there is none
         self.blank = bytes(data)
+        self.mask = bytes(mask)
         self._known, self._mask = (int.from_bytes(x, "little") for x in (data, mask))
 
     def rows(self, data: bytes | bytearray) -> Array | None:
@@ -106,7 +108,11 @@ class MessageLayout:
         head = int.from_bytes(data[:size], "little") & self._mask
         if len(data) < size or head != self._known:
             return None
-        return np.ndarray(self._shape, FLOAT64, data, self.first, self._strides)
+        return np.ndarray(self._shape, FLOAT64, data, self._first, self._strides)
+
+    def place(self, row: int, column: int) -> int:
+        """Return the offset of a number of the rows."""
+        return self._first + self._strides[0] * row + self._strides[1] * column
 
 
 def joint_state_layout(
@@ -173,6 +179,10 @@ class JointStateReader:
         seconds, ns = STAMP.unpack_from(data, STAMP_AT)
         return JointValues(like.names, seconds * NS_PER_S + ns, rows, like.absent, like.frame_id)
 
+    def layout(self, data: bytes) -> MessageLayout:
+        """Return the layout of a message that was read as values."""
+        return self._known[len(data)][0]
+
     def _read_ordinarily(self, data: bytes) -> JointState:
         msg = deserialized(self._topic, data, JointState)
         names, frame_id = tuple(msg.name), msg.header.frame_id
@@ -215,7 +225,7 @@ class EffortsReader:
 
 
 READERS: Mapping[type, Callable[[str], Callable[[bytes], Any]]] = {
-    JointState: JointStateReader,
+    JointState: lambda topic: bytes,  # which `JointReader` reads
     Float64MultiArray: EffortsReader,
 }
 """Readers of the bytes of a message, by its type; made from the name of the topic."""

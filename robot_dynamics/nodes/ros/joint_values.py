@@ -89,15 +89,25 @@ def run_of(indices: Sequence[int], count: int) -> Places:
 class Sender:
     """Messages that list the same joints: indices of entries and targets, and the last stamp, ns.
 
+    Args:
+        names: The joints that they list.
+        source: Indices of the entries that belong to joints of this robot.
+        target: Indices of these joints among those of this robot.
+        n: Number of joints of this robot.
+
     Attributes:
         ours: Whether any of the joints belongs to this robot.
+        whole: Whether they are all joints of this robot.
         older: Messages in a row that were older than the last one taken.
     """
 
-    __slots__ = ("names", "older", "ours", "source", "stamp", "target")
+    __slots__ = ("names", "older", "ours", "source", "stamp", "target", "whole")
 
-    def __init__(self, names: tuple[str, ...], source: Places, target: Places) -> None:
-        self.names, self.source, self.target = names, source, target
-        self.ours = isinstance(target, slice) or len(target) > 0
+    def __init__(
+        self, names: tuple[str, ...], source: Sequence[int], target: Sequence[int], n: int
+    ) -> None:
+        self.names = names
+        self.source, self.target = run_of(source, len(names)), run_of(target, n)
+        self.ours, self.whole = len(target) > 0, len(target) == n
         self.stamp = 0
         self.older = 0

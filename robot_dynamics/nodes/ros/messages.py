@@ -13,10 +13,17 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.compiler.native.extraction import (
+    NOWHERE,
+    Extraction,
+    address_of,
+    extractor,
+)
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender, run_of
+from robot_dynamics.nodes.ros.cdr import STAMP_AT, JointStateReader
+from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
 
@@ -93,11 +100,13 @@ class JointReader:
         self._column = {name: i for i, name in enumerate(self.joint_names)}
         self._senders: dict[tuple[str, ...], Sender] = {}  # by names: several may publish
         self._last = self._sender_of(())
+        self._decode = JointStateReader(topic)
         self.forget()
 
     def forget(self) -> None:
         """Forget all messages."""
         n = len(self.joint_names)
+        self._plans: dict[int, tuple[Extraction, Sender]] = {}  # by length of the message
         self._count, self._named_at, self._gap = 0, np.zeros(n, int), np.ones(n, int)
         self._in_parts = False
         self.values = np.full((len(FIELDS), n), np.nan)
@@ -116,8 +125,8 @@ class JointReader:
             name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
         )
 
-    def read(self, msg: JointState | JointValues) -> bool:
-        """Read one message.
+    def read(self, msg: bytes | JointState | JointValues) -> bool:
+        """Read one message, also from its bytes.
 
         Returns:
             True if the message named any of our joints.
@@ -125,8 +134,21 @@ class JointReader:
         Raises:
             ArgumentError: If a name is listed twice, a length does not fit, entries have no names,
                 a required number is not finite, or the message is slightly older than the last
-                one of the same joints.
+                one of the same joints; or if bytes are no such message.
         """
+        if type(msg) is bytes:
+            plan = self._plans.get(len(msg))
+            if plan is not None:  # of a message like others before, as nearly always
+                extraction, sender = plan
+                stamp = extractor()(extraction.plan, msg, sender.stamp)
+                if stamp >= 0:
+                    return self._taken(sender, stamp)
+            return self._read_unlike(msg)
+        return self._read(msg)
+
+    def _read(self, msg: JointState | JointValues) -> bool:
+        """Read a message of any kind; see `read`."""
+        self._repeats = False
         ordinary = None if isinstance(msg, JointValues) else msg
         if ordinary is None:
             names, stamp = msg.names, msg.stamp
@@ -140,6 +162,7 @@ class JointReader:
         if not sender.ours:
             if ordinary is not None:
                 self._check_named(ordinary)
+            self._repeats = True
             return False
         rows, absent = (msg.rows, msg.absent) if ordinary is None else self._rows_of(ordinary)
         new = rows if source is ALL else rows[:, source]
@@ -147,7 +170,10 @@ class JointReader:
             whole = self._gather(sender, new, absent, stamp)
             if whole is None:
                 return False
+            self._repeats = whole[0] is new
             new, stamp = whole
+        else:
+            self._repeats = True
         back = sender.stamp - stamp
         if 0 < back < NS_PER_S and stamp:
             sender.older += 1
@@ -156,19 +182,49 @@ class JointReader:
                     f"{self.topic}: the stamp goes back by {back / NS_PER_S:g} s; the message came "
                     "out of order and is ignored"
                 )
-        sender.older = 0
         required = new[: len(self._required)].ravel()
         # One product instead of a test per number: any NaN or infinity spoils it
         if not math.isfinite(required.dot(required)):
             self._refuse_infinite(new, target)
         self.values[:, target] = new
-        if self._in_parts or target is not ALL:
+        return self._taken(sender, stamp)
+
+    def _taken(self, sender: Sender, stamp: int) -> bool:
+        """Note that the numbers of a message are taken; return whether it named our joints."""
+        if not sender.ours:
+            return False
+        target, sender.older = sender.target, 0
+        if self._in_parts or not sender.whole:
             self._note(target)
         if not self.complete:
             self._seen[target] = True
             self.complete = bool(self._seen.all())
         self.stamp = sender.stamp = stamp
         return True
+
+    def _read_unlike(self, data: bytes) -> bool:
+        """Read the bytes of a message that no earlier one is like."""
+        values = self._decode(data)
+        ours = self._read(values)
+        if self._repeats and isinstance(values, JointValues):
+            self._plans[len(data)] = self._extraction(data, values.absent), self._last
+        return ours
+
+    def _extraction(self, data: bytes, absent: tuple[str, ...]) -> Extraction:
+        """Return what is copied from messages like the last one."""
+        layout, names = self._decode.layout(data), self._last.names
+        rows = {field: k for k, field in enumerate(x for x in FIELDS if x not in absent)}
+        copies = [
+            (
+                layout.place(rows[field], i) if field in rows else NOWHERE,
+                address_of(self.values[row, self._column[name] :]),
+            )
+            for row, field in enumerate(FIELDS)
+            for i, name in enumerate(names)
+            if name in self._column
+        ]
+        required = len(self._required) * len(copies) // len(FIELDS)
+        return Extraction(layout.blank, layout.mask, STAMP_AT, copies, required)
 
     def _gather(
         self, sender: Sender, new: Array, absent: tuple[str, ...], stamp: int
@@ -249,7 +305,7 @@ class JointReader:
             raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
         source = [i for i, name in enumerate(names) if name in self._column]
         target = [self._column[names[i]] for i in source]
-        sender = Sender(names, run_of(source, len(names)), run_of(target, len(self.joint_names)))
+        sender = Sender(names, source, target, len(self.joint_names))
         if len(self._senders) < 64:  # more lists of names than publishers are a fault
             self._senders[names] = sender
         return sender
@@ -347,6 +403,7 @@ class MeasuredMotion(JointReader):
 
     def read(self, msg: Any) -> bool:
         """See `JointReader.read`; numbers of which sums or squares overflow are refused too."""
+        msg = self._decode(msg) if isinstance(msg, bytes) else msg
         for i, field in enumerate(FIELDS):
             row = msg.rows[i] if isinstance(msg, JointValues) else np.asarray(getattr(msg, field))
             if (np.abs(row) > LARGEST_MEASURED).any():  # NaN is not

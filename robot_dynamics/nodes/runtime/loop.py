@@ -59,8 +59,10 @@ class LoopTask:
         self.name = name
         self._failed = failed
         self.tick = tick
-        self.inputs = tuple(x for x in inputs if not x.patient)
-        self.patient = tuple(x for x in inputs if x.patient)
+        self.inputs = tuple(x for x in inputs if not x.period)
+        self.patient = tuple(x for x in inputs if x.period)
+        self._patience = min((x.period for x in self.patient), default=0)
+        self._patient_due = 0
         self.trigger = trigger
         self.period = round(1.0 / (rate * S_PER_NS))
         self._least = round(EARLIEST_PERIODS * self.period)
@@ -148,8 +150,10 @@ class LoopTask:
             if self._failed is None:
                 raise
             self._failed(error)
-        for subscriber in self.patient:
-            subscriber.take()
+        if self.patient and (now := monotonic_ns()) >= self._patient_due:
+            self._patient_due = now + self._patience
+            for subscriber in self.patient:
+                subscriber.take()
 
 
 class Loop:
@@ -200,8 +204,8 @@ class Loop:
             name: Name of the task in reports.
             rate: Rate, Hz.
             tick: Function to call.
-            inputs: Subscribers to take from before every tick; after it, if their messages are
-                patient.
+            inputs: Subscribers to take from before every tick; after it, and no more often than
+                the shortest of their periods, if their messages may wait.
             trigger: Subscriber whose messages trigger the task as they arrive, but not much more
                 often than `rate`. Without messages the task runs every two periods.
             failed: Called with the error of a tick, after which the task goes on; by default an

@@ -33,10 +33,7 @@ class LoopSubscriber:
         read: Decodes the bytes of a message for the callback of the subscription.
         refused: Called with the error when `read` or the callback refuses a message.
         counts: Counter of the messages; in the callback its time is that of the message.
-        period: Shortest time between two takes, s, for rare or patient messages.
-
-    Attributes:
-        patient: Whether messages may wait, as those that are taken with a period.
+        period: Time for which messages may wait before they are taken, s.
     """
 
     def __init__(
@@ -52,21 +49,15 @@ class LoopSubscriber:
         self._callback, self._read, self._refused = subscription.callback, read, refused
         self.counts = counts
         self._turns = range(subscription.qos_profile.depth)
-        self.patient = period > 0.0
-        self._period, self._due = round(period / S_PER_NS), 0
+        self.period = round(period / S_PER_NS)
 
     def take(self) -> int | None:
-        """Pass every waiting message to the callback, unless the last take was within `period`.
+        """Pass every waiting message to the callback.
 
         Returns:
             System time at which the first one was received, ns (0 if the middleware does not
             know); None if there was none.
         """
-        if self._period:
-            now = monotonic_ns()
-            if now < self._due:
-                return None
-            self._due = now + self._period
         received = None
         take, kind, read = self.handle.take_message, self._kind, self._read
         for _ in self._turns:  # in one function: a call would cost more than its work

@@ -187,7 +187,7 @@ class OnlineModel:
         """
         if self._scale is not None:
             model = self._scale.friction.on(model, now)
-        loaded = self.load.on(model, now)
+        loaded = self._present[1].on(model, now)
         if self._moving is None:
             return loaded
         base = self._moving.estimate.at(now)

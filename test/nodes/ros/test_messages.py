@@ -11,12 +11,14 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_messages import joint_state_msg
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.ros.joint_values import FIELDS
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
     STUCK,
@@ -50,6 +52,40 @@ def test_joints_are_matched_by_name_in_any_order_and_company(names):
     np.testing.assert_array_equal(reader.position, [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(reader.velocity, [-1.0, -2.0, -3.0])
     assert reader.complete
+
+
+NUMBERS = st.sampled_from([st.floats(-9.0, 9.0), st.sampled_from([1.0, np.nan, np.inf, 1e160])])
+SENDERS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from((*ARM, "gripper")), min_size=1, unique=True),
+        st.lists(st.booleans(), min_size=3, max_size=3),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(
+    st.data(), SENDERS, st.sampled_from([("position",), ("position", "velocity"), FIELDS]), NUMBERS
+)
+def test_bytes_are_read_as_the_messages_that_they_are(data, senders, required, numbers):
+    """Of several senders by turns, from one message to the next, with what is refused."""
+    readers = JointReader("joint_states", ARM, required), JointReader("joint_states", ARM, required)
+    for k in range(12):
+        names, given_fields = senders[k % len(senders)]
+        rows = [
+            data.draw(st.lists(numbers, min_size=len(names), max_size=len(names))) if field else []
+            for field in given_fields
+        ]
+        msg = states(names, *rows, stamp=data.draw(st.sampled_from([0, 10**9 + k, 10**9 - k])))
+        found = []
+        for reader, form in zip(readers, (msg, serialize_message(msg)), strict=True):
+            try:
+                taken = reader.read(form)
+            except ArgumentError as error:
+                taken = str(error)
+            found.append((taken, reader.stamp, reader.missing, reader.values.tobytes()))
+        assert found[0] == found[1]
 
 
 def test_parts_of_the_state_may_come_in_several_messages():

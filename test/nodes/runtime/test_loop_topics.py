@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.nodes.composition import composed
-from robot_dynamics.nodes.ros.cdr import READERS
+from robot_dynamics.nodes.ros.cdr import READERS, JointStateReader
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import effort_msg, nanoseconds
 from robot_dynamics.nodes.runtime.loop_statistics import Input
@@ -45,7 +45,7 @@ def test_values_are_published_and_taken_once_and_counted(node):
     subscription = node.create_subscription(
         JointState, "own", received.append, DEEP, callback_group=LoopCallbackGroup()
     )
-    subscriber = LoopSubscriber(subscription, READERS[JointState]("own"), pytest.fail, counts)
+    subscriber = LoopSubscriber(subscription, JointStateReader("own"), pytest.fail, counts)
     assert (counts.count, counts.age) == (0, None)
     wait_for(publisher.publisher.get_subscription_count, "the subscription")
     sent = [JointValues(NAMES, k, np.arange(6.0).reshape(3, 2) + k) for k in (1, 2)]
@@ -66,18 +66,18 @@ def test_values_are_published_and_taken_once_and_counted(node):
 
 def test_bytes_that_are_no_message_are_refused_with_one_line(node):
     refused = []
-    publisher = node.create_publisher(JointState, "broken", DEEP)
+    publisher = node.create_publisher(Float64MultiArray, "broken", DEEP)
     subscription = node.create_subscription(
-        JointState, "broken", print, DEEP, callback_group=LoopCallbackGroup()
+        Float64MultiArray, "broken", print, DEEP, callback_group=LoopCallbackGroup()
     )
-    read = READERS[JointState]("broken")
+    read = READERS[Float64MultiArray]("broken")
     subscriber = LoopSubscriber(subscription, read, refused.append, Input("broken"))
     wait_for(publisher.get_subscription_count, "the subscription")
     publisher.publish(b"\x00\x01\x00\x00 no message")
     wait_for(lambda: subscriber.take() is not None or refused, "the bytes")
     assert [str(error) for error in refused] == [
-        "broken: 15 bytes are not a JointState; the message is ignored; build its sender against "
-        "the same version of the message"
+        "broken: 15 bytes are not a Float64MultiArray; the message is ignored; build its sender "
+        "against the same version of the message"
     ]
 
 
