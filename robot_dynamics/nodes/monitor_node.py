@@ -168,10 +168,10 @@ class MonitorNode(RobotNode[MonitorParameters]):
 
     # -- in the loop ----------------------------------------------------------------------------
 
-    def _on_states(self, msg: JointState) -> None:
+    def _on_states(self, data: bytes) -> None:
         states = self._states
         # All efforts are zero while brakes hold the arm, and carry no information on the model
-        if states.read(msg) and states.complete and states.effort.any():
+        if states.read(data) and states.complete and states.effort.any():
             stamp = self._stamps.usable(states.stamp) or self.get_clock().now().nanoseconds
             at, measured = stamp / NS_PER_S, Measured(states.position, states.velocity)
             # The effort of a state acted from the state before to this one

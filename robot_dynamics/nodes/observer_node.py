@@ -48,8 +48,8 @@ class ObserverNode(RobotNode[P]):
         """See `RobotNode.update_robot`."""
         self._load = ToolLoad(robot, tool_frame(robot))
 
-    def _on_state(self, msg: JointState) -> None:
-        if self._states.read(msg):
+    def _on_state(self, data: bytes) -> None:
+        if self._states.read(data):
             self._received_at = monotonic()
 
     def _on_payload(self, msg: InertiaStamped) -> None:

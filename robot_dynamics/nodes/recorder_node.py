@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes.ros.cdr import JointStateReader, deserialized
+from robot_dynamics.nodes.ros.cdr import deserialized
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
@@ -97,10 +97,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
         self._channels = {name: self._channel(s.topic_name, kind) for name, s, kind in self._taken}
         self._states = MeasuredMotion(self.robot.joint_names)
         self._desired = JointReader("reference", self.robot.joint_names)
-        self._motions = {
-            name: (JointStateReader(name), reader.read)
-            for name, reader in (("joint_states", self._states), ("reference", self._desired))
-        }
+        self._motions = {"joint_states": self._states, "reference": self._desired}
         self._write_description()
         self.get_logger().info(f"recording to {self._file.path}")
 
@@ -150,9 +147,8 @@ class RecorderNode(RobotNode[RecorderParameters]):
         take = {"payload": self._load.take_payload, "wrench": self._load.take_wrench}
         try:
             if name in self._motions:
-                decode, read = self._motions[name]
                 for data in received:
-                    read(decode(data))
+                    self._motions[name].read(data)
             elif name in take and received:
                 take[name](deserialized(name, received[-1], kind))
         except RobotDynamicsError as error:

@@ -97,14 +97,14 @@ class RunCollector(RobotNode[RunCollectorParameters]):
             continuous=continuous_joints(self.robot),
         )
 
-    def _on_joint_states(self, msg: JointState) -> None:
+    def _on_joint_states(self, data: bytes) -> None:
         states = self._states
-        if states.read(msg) and states.complete:
+        if states.read(data) and states.complete:
             self._measured.append(np.append(self._seconds(states), states.values))
 
-    def _on_reference(self, msg: JointState) -> None:
+    def _on_reference(self, data: bytes) -> None:
         reference = self._reference
-        if reference.read(msg) and reference.complete:
+        if reference.read(data) and reference.complete:
             self._desired.append(np.append(self._seconds(reference), reference.values[:2]))
 
     def _seconds(self, reader: JointReader) -> float:

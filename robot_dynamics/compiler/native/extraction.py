@@ -12,12 +12,9 @@ from functools import lru_cache
 import numpy as np
 
 from robot_dynamics.compiler.native import cache, llvm
-from robot_dynamics.compiler.native.ir import Code, module, number_text
+from robot_dynamics.compiler.native.ir import Code, module
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-
-LARGEST = 1e300
-"""Square from which on a number is not extracted: sums of squares stay finite."""
 
 ABSOLUTE = 2**32
 """Least source of a copy that is an address; a smaller one is an offset in the message."""
@@ -27,7 +24,7 @@ _NAN = np.full(1, np.nan)
 NOWHERE = int(_NAN.__array_interface__["data"][0])
 """Source of a copy of a number that the message lacks."""
 
-_HEAD = 6
+_HEAD = 7
 """Numbers in a plan before the copies."""
 
 
@@ -40,7 +37,8 @@ class Extraction:
         stamp: Offset of the stamp: int32 of seconds, uint32 of nanoseconds.
         copies: Source and target of each number: its offset, or `NOWHERE`; and an address, which
             must be valid for as long as this lives.
-        required: Number of copies, from the first on, whose numbers must be finite.
+        required: Number of copies, from the first on, whose numbers must not be NaN.
+        largest: Square beyond which numbers are not copied.
 
     Attributes:
         plan: First argument of `extract`.
@@ -53,10 +51,12 @@ class Extraction:
         stamp: int,
         copies: Sequence[tuple[int, int]],
         required: int,
+        largest: float,
     ) -> None:
         self._kept = [np.frombuffer(part, np.uint8) for part in (known, mask)]
         words, places = len(known) // 4, map(address_of, self._kept)
-        head = [words, *places, stamp, required, len(copies)]
+        limit = np.array([largest]).view(np.int64)
+        head = [words, *places, stamp, required, *limit, len(copies)]
         self._plan = np.array([*head, *np.ravel(copies)], dtype=np.int64)
         self.plan = address_of(self._plan)
 
@@ -71,14 +71,15 @@ def extractor() -> Callable[[int, bytes, int], int]:
     """Return the function `extract(plan, data, last)`.
 
     It copies the numbers of a message and returns its stamp, ns. It returns -1, and has copied
-    nothing, if the message differs from the known bytes, if a required number is not finite or its
-    square is too large, or if its stamp is not zero and less than a second before `last`, ns. The
+    nothing, if the message differs from the known bytes, if a required number is NaN or the square
+    of any is too large, or if its stamp is not zero and less than a second before `last`, ns. The
     message must be as long as the known bytes, or longer.
     """
     code = Code(llvm.host().typed_pointers)
-    words, known, mask, stamp_at, required, copies = (
+    words, known, mask, stamp_at, required, _, copies = (
         code.load("i64", "%plan", 8 * i) for i in range(_HEAD)
     )
+    largest = code.load("double", "%plan", 8 * (_HEAD - 2))
 
     def require(condition: str) -> None:
         go_on = code.fresh("ok")
@@ -110,10 +111,13 @@ def extractor() -> Callable[[int, bytes, int], int]:
     back = code.let(f"sub i64 {code.let(f'sub i64 %last, {stamp}')}, 1")
     far = code.let(f"icmp uge i64 {back}, {NS_PER_S - 1}")
     require(code.let(f"or i1 {far}, {code.equal('i64', stamp, '0')}"))
-    with code.rounds(required) as i:
+    with code.rounds(copies) as i:
         number = code.load("double", pair(i)[0], align=1)
         square = code.let(f"fmul double {number}, {number}")
-        require(code.let(f"fcmp olt double {square}, {number_text(LARGEST, 'double')}"))
+        is_nan = code.let(f"fcmp uno double {square}, {square}")
+        optional = code.let(f"icmp sge i64 {i}, {required}")
+        require(code.let(f"fcmp ule double {square}, {largest}"))
+        require(code.let(f"or i1 {optional}, {code.equal('i1', is_nan, 'false')}"))
     with code.rounds(copies) as i:
         source, at = pair(i)
         target = code.load("i64", at, 8 * _HEAD + 8)

@@ -406,10 +406,10 @@ class ControllerNode(ControllerBase):
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
         return motion or ReferenceSegment.at(self.reference.position, self.reference.velocity, tau)
 
-    def _on_joint_states(self, values: JointState | JointValues) -> None:
+    def _on_joint_states(self, data: bytes) -> None:
         states = self.states
         try:
-            if states.read(values) and states.complete:
+            if states.read(data) and states.complete:
                 if self.simulated is not None:
                     self.simulated.reaches(states.stamp)
                 came = self.now()
@@ -442,10 +442,10 @@ class ControllerNode(ControllerBase):
         self.tuning.feed(stamp or came, age, self._unmeasured)
         self._unmeasured, self._measured_at = 0, came
 
-    def _on_reference(self, values: JointState | JointValues) -> None:
+    def _on_reference(self, data: bytes) -> None:
         try:
             reference = self.reference
-            if reference.read(values) and reference.complete:
+            if reference.read(data) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
                 self._history.add(stamp, self._desired)
                 self._reference_age = max(self.nanoseconds, self.states.stamp) / NS_PER_S - stamp

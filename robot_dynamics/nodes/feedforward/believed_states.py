@@ -10,7 +10,6 @@ from robot_dynamics.control.guard import CONFIRMED, JUMP, JUMP_SPEED, LONGEST_ST
 from robot_dynamics.control.limits import NEAR, default_tracking_errors, velocity_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.state_reader import StateReader
 from robot_dynamics.robot import Robot
 
@@ -44,7 +43,7 @@ class BelievedStates(StateReader):
         self._received = self.q.copy()
         self._received_at, self._believed_at, self._fitting = 0, 0, 0
 
-    def read(self, msg: JointState | JointValues) -> bool:
+    def read(self, msg: bytes | JointState) -> bool:
         """See `StateReader.read`."""
         ours = super().read(msg)
         if ours and self.complete:

@@ -362,8 +362,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     # -- measured states and efforts ----------------------------------------------------------
 
-    def _on_joint_states(self, values: JointState | JointValues) -> None:
-        self._measurements += self._states.read(values)
+    def _on_joint_states(self, data: bytes) -> None:
+        self._measurements += self._states.read(data)
 
     def _links(self) -> Array:
         """Return the measured positions of the links, shape (n,)."""

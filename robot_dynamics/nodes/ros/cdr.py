@@ -36,9 +36,6 @@ STAMP, STAMP_AT = struct.Struct("<iI"), len(ENCAPSULATION)
 DOUBLE, FLOAT64 = 8, np.dtype("<f8")
 """Size of a float64 in bytes, and its type."""
 
-MOST_LAYOUTS = 64
-"""Most layouts of one topic to keep; more are a fault."""
-
 
 class MessageLayout:
     """Layout of messages with known texts, integers and lengths, and any numbers.
@@ -148,54 +145,6 @@ def deserialized(topic: str, data: bytes, kind: type) -> Any:
             f"{topic}: {len(data)} bytes are not a {kind.__name__}; the message is ignored; build "
             "its sender against the same version of the message"
         ) from error
-
-
-class JointStateReader:
-    """Reads the bytes of sensor_msgs/JointState.
-
-    Args:
-        topic: Name of the topic, for messages of errors.
-    """
-
-    def __init__(self, topic: str) -> None:
-        self._topic = topic
-        self._known: dict[
-            int, tuple[MessageLayout, JointValues]
-        ] = {}  # by length: several may publish
-
-    def __call__(self, data: bytes) -> JointValues | JointState:
-        """Return the values of one message; the message itself if its lengths differ.
-
-        Raises:
-            ArgumentError: If these are not the bytes of such a message.
-        """
-        layout, like = self._known.get(len(data)) or (None, None)
-        rows = None if layout is None else layout.rows(data)
-        if rows is None or like is None:
-            return self._read_ordinarily(data)
-        if like.absent:
-            given, rows = rows, like.rows.copy()
-            rows[given_rows(like.absent)] = given
-        seconds, ns = STAMP.unpack_from(data, STAMP_AT)
-        return JointValues(like.names, seconds * NS_PER_S + ns, rows, like.absent, like.frame_id)
-
-    def layout(self, data: bytes) -> MessageLayout:
-        """Return the layout of a message that was read as values."""
-        return self._known[len(data)][0]
-
-    def _read_ordinarily(self, data: bytes) -> JointState:
-        msg = deserialized(self._topic, data, JointState)
-        names, frame_id = tuple(msg.name), msg.header.frame_id
-        lengths = {field: len(getattr(msg, field)) for field in FIELDS}
-        storable = len(data) in self._known or len(self._known) < MOST_LAYOUTS
-        if storable and set(lengths.values()) <= {0, len(names)}:
-            absent = tuple(field for field in FIELDS if not lengths[field])
-            layout = joint_state_layout(names, absent, frame_id)
-            if layout.rows(data) is not None:
-                rows = np.full((len(FIELDS), len(names)), np.nan)
-                like = JointValues(names, 0, rows, absent, frame_id)
-                self._known[len(data)] = layout, like
-        return msg
 
 
 class EffortsReader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -22,8 +22,8 @@ from robot_dynamics.compiler.native.extraction import (
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.cdr import STAMP_AT, JointStateReader
-from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender
+from robot_dynamics.nodes.ros.cdr import STAMP_AT, deserialized, joint_state_layout
+from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, Places, Sender
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
 
@@ -74,6 +74,10 @@ OLDER = 3
 """Messages in a row with older stamps than one before, after which that one had the wrong stamp."""
 
 
+MOST_SENDERS = 64
+"""Most lists of joints of one topic to remember; more are a fault."""
+
+
 class JointReader:
     """Reads joint values in the order of one robot.
 
@@ -91,6 +95,9 @@ class JointReader:
             into the same arrays.
     """
 
+    LARGEST: ClassVar = 1e300
+    """Square from which on numbers are looked at one by one."""
+
     def __init__(
         self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
     ) -> None:
@@ -100,7 +107,6 @@ class JointReader:
         self._column = {name: i for i, name in enumerate(self.joint_names)}
         self._senders: dict[tuple[str, ...], Sender] = {}  # by names: several may publish
         self._last = self._sender_of(())
-        self._decode = JointStateReader(topic)
         self.forget()
 
     def forget(self) -> None:
@@ -125,7 +131,7 @@ class JointReader:
             name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
         )
 
-    def read(self, msg: bytes | JointState | JointValues) -> bool:
+    def read(self, msg: bytes | JointState) -> bool:
         """Read one message, also from its bytes.
 
         Returns:
@@ -136,44 +142,32 @@ class JointReader:
                 a required number is not finite, or the message is slightly older than the last
                 one of the same joints; or if bytes are no such message.
         """
-        if type(msg) is bytes:
-            plan = self._plans.get(len(msg))
-            if plan is not None:  # of a message like others before, as nearly always
-                extraction, sender = plan
-                stamp = extractor()(extraction.plan, msg, sender.stamp)
-                if stamp >= 0:
-                    return self._taken(sender, stamp)
-            return self._read_unlike(msg)
-        return self._read(msg)
+        if type(msg) is not bytes:
+            return self._read(msg)
+        plan = self._plans.get(len(msg))
+        if plan is not None:  # of a message like others before, as nearly always
+            extraction, sender = plan
+            stamp = extractor()(extraction.plan, msg, sender.stamp)
+            if stamp >= 0:
+                return self._taken(sender, stamp)
+        return self._read_unlike(msg)
 
-    def _read(self, msg: JointState | JointValues) -> bool:
+    def _read(self, msg: JointState) -> bool:
         """Read a message of any kind; see `read`."""
         self._repeats = False
-        ordinary = None if isinstance(msg, JointValues) else msg
-        if ordinary is None:
-            names, stamp = msg.names, msg.stamp
-        else:
-            names, stamp = tuple(ordinary.name), nanoseconds(ordinary.header.stamp)
-        sender = self._last
-        if names is not sender.names:  # usually they are, and comparing takes time
-            sender = self._last = self._senders.get(names) or self._sender_of(names)
-            sender.names = names
-        source, target = sender.source, sender.target
+        names, stamp = tuple(msg.name), nanoseconds(msg.header.stamp)
+        sender = self._last = self._senders.get(names) or self._sender_of(names)
         if not sender.ours:
-            if ordinary is not None:
-                self._check_named(ordinary)
+            self._check_named(msg)
             self._repeats = True
             return False
-        rows, absent = (msg.rows, msg.absent) if ordinary is None else self._rows_of(ordinary)
-        new = rows if source is ALL else rows[:, source]
-        if absent:
-            whole = self._gather(sender, new, absent, stamp)
-            if whole is None:
-                return False
-            self._repeats = whole[0] is new
-            new, stamp = whole
-        else:
-            self._repeats = True
+        rows, absent = self._rows_of(msg)
+        new = rows if sender.source is ALL else rows[:, sender.source]
+        whole = self._gather(sender, new, absent, stamp) if absent else (new, stamp)
+        if whole is None:
+            return False
+        self._repeats = whole[0] is new
+        new, stamp = whole
         back = sender.stamp - stamp
         if 0 < back < NS_PER_S and stamp:
             sender.older += 1
@@ -185,8 +179,8 @@ class JointReader:
         required = new[: len(self._required)].ravel()
         # One product instead of a test per number: any NaN or infinity spoils it
         if not math.isfinite(required.dot(required)):
-            self._refuse_infinite(new, target)
-        self.values[:, target] = new
+            self._refuse_infinite(new, sender.target)
+        self.values[:, sender.target] = new
         return self._taken(sender, stamp)
 
     def _taken(self, sender: Sender, stamp: int) -> bool:
@@ -204,15 +198,19 @@ class JointReader:
 
     def _read_unlike(self, data: bytes) -> bool:
         """Read the bytes of a message that no earlier one is like."""
-        values = self._decode(data)
-        ours = self._read(values)
-        if self._repeats and isinstance(values, JointValues):
-            self._plans[len(data)] = self._extraction(data, values.absent), self._last
+        msg: JointState = deserialized(self.topic, data, JointState)
+        ours = self._read(msg)
+        if self._repeats and (len(data) in self._plans or len(self._plans) < MOST_SENDERS):
+            self._plan(msg, data)
         return ours
 
-    def _extraction(self, data: bytes, absent: tuple[str, ...]) -> Extraction:
-        """Return what is copied from messages like the last one."""
-        layout, names = self._decode.layout(data), self._last.names
+    def _plan(self, msg: JointState, data: bytes) -> None:
+        """Have messages like the last one extracted."""
+        absent = tuple(field for field in FIELDS if not len(getattr(msg, field)))
+        names = self._last.names
+        layout = joint_state_layout(names, absent, msg.header.frame_id)
+        if layout.rows(data) is None:  # as of another order of bytes
+            return
         rows = {field: k for k, field in enumerate(x for x in FIELDS if x not in absent)}
         copies = [
             (
@@ -224,7 +222,8 @@ class JointReader:
             if name in self._column
         ]
         required = len(self._required) * len(copies) // len(FIELDS)
-        return Extraction(layout.blank, layout.mask, STAMP_AT, copies, required)
+        about = layout.blank, layout.mask, STAMP_AT, copies, required, self.LARGEST
+        self._plans[len(data)] = Extraction(*about), self._last
 
     def _gather(
         self, sender: Sender, new: Array, absent: tuple[str, ...], stamp: int
@@ -306,7 +305,7 @@ class JointReader:
         source = [i for i, name in enumerate(names) if name in self._column]
         target = [self._column[names[i]] for i in source]
         sender = Sender(names, source, target, len(self.joint_names))
-        if len(self._senders) < 64:  # more lists of names than publishers are a fault
+        if len(self._senders) < MOST_SENDERS:
             self._senders[names] = sender
         return sender
 
@@ -392,6 +391,8 @@ class MeasuredMotion(JointReader):
         joint_names: Joints to read, in the order of all arrays.
     """
 
+    LARGEST = LARGEST_MEASURED**2
+
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._velocities: deque[tuple[float, Array]] = deque(maxlen=STATES)
         super().__init__("joint_states", joint_names)
@@ -401,20 +402,22 @@ class MeasuredMotion(JointReader):
         self._velocities.clear()
         super().forget()
 
-    def read(self, msg: Any) -> bool:
+    def read(self, msg: bytes | JointState) -> bool:
         """See `JointReader.read`; numbers of which sums or squares overflow are refused too."""
-        msg = self._decode(msg) if isinstance(msg, bytes) else msg
-        for i, field in enumerate(FIELDS):
-            row = msg.rows[i] if isinstance(msg, JointValues) else np.asarray(getattr(msg, field))
+        ours = super().read(msg)
+        if ours and self.complete:
+            self._velocities.append((self.stamp / NS_PER_S, self.qd))
+        return ours
+
+    def _read(self, msg: JointState) -> bool:
+        for field in FIELDS:
+            row = np.asarray(getattr(msg, field))
             if (np.abs(row) > LARGEST_MEASURED).any():  # NaN is not
                 raise ArgumentError(
                     f"{self.topic}: {field} of {np.nanmax(np.abs(row)):g} is no measurement; "
                     "the message is ignored"
                 )
-        ours = super().read(msg)
-        if ours and self.complete:
-            self._velocities.append((self.stamp / NS_PER_S, self.qd))
-        return ours
+        return super()._read(msg)
 
     @property
     def qd(self) -> Array:

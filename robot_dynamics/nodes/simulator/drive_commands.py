@@ -7,7 +7,7 @@ import numpy as np
 from robot_dynamics.control import Gains
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.joint_values import FIELDS
 from robot_dynamics.nodes.ros.messages import DRIVE_TOPIC, JointReader
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.drive_loop import drive_effort
@@ -53,7 +53,7 @@ class DriveCommands:
         command = self._reader.values
         return drive_effort(command, Measured(q, qd), self.gains, self._takes_velocity)
 
-    def read(self, command: JointValues, now: float) -> None:
+    def read(self, command: bytes, now: float) -> None:
         """Use a command that came at a steady time, s.
 
         Raises:
