@@ -269,7 +269,7 @@ class Result:
     final: float = 0.0
 
 
-CAUSES = (Status.STOPPED, Status.BLIND, Status.SILENT, Status.HOLDING, Status.RESUMED)
+CAUSES = (Status.STOPPED, Status.OPEN_LOOP, Status.SILENT, Status.HOLDING, Status.RESUMED)
 """Statuses whose lines say what is wrong."""
 
 LINE = re.compile(r"\[(INFO|WARN|ERROR|FATAL)\] \[([0-9.]+)\] \[(\S+)\]: (.*)")

@@ -23,7 +23,7 @@ from robot_dynamics.control.logic import (
     less,
     negated,
 )
-from robot_dynamics.control.status import UNSEEING, Cause, Status
+from robot_dynamics.control.status import WITHOUT_STATES, Cause, Status
 from robot_dynamics.control.supervision import AT_REST_SPEED
 from robot_dynamics.control.transitions import rise
 from robot_dynamics.foundation.arrays import Array
@@ -95,7 +95,9 @@ def command(x: Any) -> dict[str, Any]:
 
     ends = less(0.5, x.ending)
     law_effort = chosen(x.open_loop, x.expected + _disturbance(x), x.law_effort)
-    law_effort = chosen(both(equal(x.status, Status.BLIND), x.lets_go_blind), none, law_effort)
+    law_effort = chosen(
+        both(equal(x.status, Status.OPEN_LOOP), x.ends_without_states), none, law_effort
+    )
     law_effort = chosen(ends, x.end_tau, law_effort)
 
     changed = less(0.5, abs(x.settings_edition - x.edition))
@@ -202,7 +204,7 @@ def _found_disturbance(x: Any, tau: Array) -> Any:
     most = MOST_SHARE * select(x.effort, 1e9, x.effort, 1e9)
     share = minimum(x.dt / DISTURBANCE_WINDOW_S, 1.0)
     found = x.disturbance + share * (clip(tau - x.expected, -most, most) - x.disturbance)
-    sees = both(x.fresh, negated(less(x.trust, 1.0)), negated(among(x.status, UNSEEING)))
+    sees = both(x.fresh, negated(less(x.trust, 1.0)), negated(among(x.status, WITHOUT_STATES)))
     return chosen(equal(x.flaw, Flaw.DRIFT), 0.0, 1.0) * chosen(sees, found, x.disturbance)
 
 

@@ -255,7 +255,7 @@ class Configuration:
             "delay": 0.0,  # states come in the cycle in which they are measured
             "resume_by_itself": x.resume_by_itself,
             "floats_on_timeout": equal(x.on_reference_timeout, ON_REFERENCE_TIMEOUT.index(GRAVITY)),
-            "lets_go_blind": equal(x.on_state_timeout, ON_STATE_TIMEOUT.index(ZERO_EFFORT)),
+            "ends_without_states": equal(x.on_state_timeout, ON_STATE_TIMEOUT.index(ZERO_EFFORT)),
             "reaction": getattr(x, "collision.reaction"),
             "contact_gain": getattr(x, "collision.gain"),
             "contact_time": getattr(x, "collision.time"),

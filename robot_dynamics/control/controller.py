@@ -373,7 +373,7 @@ class Controller:
             "mode": list(ALL_MODES).index(settings.mode),
             "settings_edition": self._edition,
             "floats_on_timeout": settings.on_reference_timeout == GRAVITY,
-            "lets_go_blind": settings.on_state_timeout == ZERO_EFFORT,
+            "ends_without_states": settings.on_state_timeout == ZERO_EFFORT,
             "drive_feedback": settings.feedback == DRIVE,
             "drive_velocity": settings.drive_velocity,
             "longest_cycle": settings.longest_cycle if settings.limits_rate else np.inf,

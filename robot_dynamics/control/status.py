@@ -26,7 +26,7 @@ class Status(enum.IntEnum):
     TRACKING = 2
     HOLDING = 3
     SILENT = 4
-    BLIND = 5
+    OPEN_LOOP = 5
     STOPPED = 6
     PAUSED = 7
     RESUMED = 8
@@ -43,20 +43,20 @@ WORDS = {
     Status.TRACKING: "tracking the reference",
     Status.HOLDING: "holding still: no reference comes",
     Status.SILENT: "commanding nothing: no valid joint states come",
-    Status.BLIND: "coming to rest blindly: no valid joint states come",
+    Status.OPEN_LOOP: "coming to rest open-loop: no valid joint states come",
     Status.STOPPED: "stopped",
     Status.PAUSED: "holding still until it is resumed: messages had stopped",
     Status.RESUMED: "holding still until the reference comes to the arm",
 }
 """Words for every status."""
 
-UNSEEING = (Status.WAITING, Status.BLIND, Status.SILENT)
+WITHOUT_STATES = (Status.WAITING, Status.OPEN_LOOP, Status.SILENT)
 """Statuses of a controller that has no present state."""
 
 AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED, Status.RESUMED)
 """Statuses in which the arm is held or comes to rest."""
 
-GIVEN_UP = (Status.SILENT, Status.BLIND, Status.STOPPED, Status.PAUSED)
+GIVEN_UP = (Status.SILENT, Status.OPEN_LOOP, Status.STOPPED, Status.PAUSED)
 """Statuses in which targets in task space are given up, so that none moves the arm later."""
 
 
@@ -88,8 +88,8 @@ TABLE = (
         "nothing is commanded: brakes or friction hold it",
     ),
     StatusRow(
-        Status.BLIND,
-        lambda x: x.blind,
+        Status.OPEN_LOOP,
+        lambda x: x.without_states,
         "no state for `state_timeout`",
         "to rest, then held, by the model alone",
     ),

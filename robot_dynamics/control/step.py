@@ -139,7 +139,7 @@ SETTINGS: Mapping[str, Field] = {
     "load_ramp": Field(SCALAR, "time to another load, s"),
     "resume_by_itself": Field(SCALAR, "1 to follow again when messages return", 1.0),
     "floats_on_timeout": Field(SCALAR, "1 to compensate gravity alone when references stop"),
-    "lets_go_blind": Field(SCALAR, "1 to fade to zero effort when states stop"),
+    "ends_without_states": Field(SCALAR, "1 to fade to zero effort when states stop"),
     "adds_velocity_terms": Field(SCALAR, "1 if the robot adds Coriolis and centrifugal efforts"),
     "drive_feedback": Field(SCALAR, "1 if the drives close the loop, with the gains kp and kd"),
     "drive_velocity": Field(SCALAR, "1 if they take velocities beside positions", 1.0),

@@ -39,7 +39,7 @@ from robot_dynamics.control.motion import FARTHEST_S, JOINING, Segment, desired_
 from robot_dynamics.control.status import (
     AT_REST,
     GIVEN_UP,
-    UNSEEING,
+    WITHOUT_STATES,
     Cause,
     Status,
     next_status,
@@ -230,18 +230,18 @@ def supervise(x: Facts) -> dict[str, Any]:
     resumed = both(x.resume, either(x.paused, less(0.5, x.cause)))
     cause, joint, value, limit = _first_cause(x, error, resumed)
 
-    blind = less(x.state_timeout, x.age + x.late_by / LATEST)
-    blind = either(blind, both(x.missed, negated(among(before, UNSEEING))))
+    without_states = less(x.state_timeout, x.age + x.late_by / LATEST)
+    without_states = either(without_states, both(x.missed, negated(among(before, WITHOUT_STATES))))
     commanded = negated(less(x.reference_timeout, now - x.requested_at))
-    lost = both(tracking, either(blind, negated(either(commanded, in_task))))
+    lost = both(tracking, either(without_states, negated(either(commanded, in_task))))
     paused = chosen(lost, negated(x.resume_by_itself), both(x.paused, negated(resumed)))
     first = both(x.seen, negated(x.begun))
     settled_at = chosen(
         x.brake_closed, now + maximum(x.settling_time, SHORTEST_PAUSE_S), x.settled_at
     )
-    waits = either(first, blind, both(x.unheard, negated(tracking)))
+    waits = either(first, without_states, both(x.unheard, negated(tracking)))
     settled_at = chosen(waits, now + x.settling_time, settled_at)
-    goes_on = both(commanded, negated(either(blind, jumps)))
+    goes_on = both(commanded, negated(either(without_states, jumps)))
     armed = _is_armed(x, segment, goes_on, reference["anew"])
     by_hand = both(x.begun, negated(x.has_feedback))
     follows_on = both(tracking, negated(either(jumps, by_hand)))
@@ -252,7 +252,12 @@ def supervise(x: Facts) -> dict[str, Any]:
         Facts(
             {name: getattr(x, name) for name in ("seen", "age", "now", "halted", "refused")},
             {name: getattr(x, name) for name in ("state_timeout", "open_loop_timeout", "stop")},
-            {"blind": blind, "cause": cause, "commanded": commanded, "paused": paused},
+            {
+                "without_states": without_states,
+                "cause": cause,
+                "commanded": commanded,
+                "paused": paused,
+            },
             {"comes": comes, "settled_at": settled_at},
         )
     )
@@ -265,7 +270,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     stays = both(among(before, AT_REST), negated(by_hand), negated(equal(status, Status.STOPPED)))
     left = both(tracking, among(status, (Status.HOLDING, Status.RESUMED)), negated(by_hand))
     goes_on = either(stays, left)
-    predicts = both(entered, equal(status, Status.BLIND))
+    predicts = both(entered, equal(status, Status.OPEN_LOOP))
     measured = negated(either(predicts, both(entered, goes_on)))
     blends = both(reference["blends"], negated(either(entered, led)))
     flees = both(negated(either(entered, led, tracking)), _runs_away(x, has_feedback, error))
@@ -277,7 +282,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     lags = both(x.regained, follows_on, negated(entered), any_of(less(0.0, grown)))
     start = np.array([x.q, chosen(flees, none, x.qd), none])
     start = chosen(both(entered, goes_on), np.array([present[0], present[1], none]), start)
-    went_on = both(x.has_feedback, negated(among(before, UNSEEING)), negated(x.fresh))
+    went_on = both(x.has_feedback, negated(among(before, WITHOUT_STATES)), negated(x.fresh))
     drifted = np.array([x.q + (x.age + x.late_by) * x.qd, x.qd, none])
     start = chosen(predicts, chosen(went_on, present, drifted), start)
     start = chosen(blends, present, start)
@@ -289,7 +294,7 @@ def supervise(x: Facts) -> dict[str, Any]:
     follows = both(equal(status, Status.TRACKING), x.referenced, negated(in_task))
 
     stopped = equal(status, Status.STOPPED)
-    unsure = among(before, (Status.STOPPED, Status.BLIND, Status.SILENT))
+    unsure = among(before, (Status.STOPPED, Status.OPEN_LOOP, Status.SILENT))
     forgets = both(entered, either(stopped, unsure))
     return {
         **{name: reference[name] for name in REFERENCE},
@@ -469,8 +474,8 @@ def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:
     law = chosen(floats, float(FLOATING_LAW), law)
     # A state that comes late still tells where the arm was
     late = both(x.fresh, less(0.0, x.late_by), negated(x.missed))
-    blind = both(equal(status, Status.BLIND), negated(late))
-    open_loop = either(blind, less(0.5, x.ending))
+    predicted = both(equal(status, Status.OPEN_LOOP), negated(late))
+    open_loop = either(predicted, less(0.5, x.ending))
     return chosen(open_loop, float(FEEDFORWARD), law), among(law, FEEDBACK), open_loop
 
 

@@ -92,7 +92,7 @@ def watch_saturation(x: Any) -> dict[str, Any]:
     """Find an arm that moves as it should not while its efforts are at their limits."""
     in_task = among(x.law, IN_TASK_SPACE)
     judged = both(
-        x.seen, x.fresh, negated(equal(x.status, Status.BLIND)), either(x.has_feedback, in_task)
+        x.seen, x.fresh, negated(equal(x.status, Status.OPEN_LOOP)), either(x.has_feedback, in_task)
     )
     wanted = chosen(in_task, x.task_velocity, x.desired[1])
     speed = judged * x.saturation * abs(x.qd - wanted)

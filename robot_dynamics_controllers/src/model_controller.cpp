@@ -762,7 +762,7 @@ std::string ModelController::why_ignored(const char * topic)
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::string status = status_of(latest_);
-  const bool sees = status != "waiting" && status != "blind" && status != "silent";
+  const bool sees = status != "waiting" && status != "open_loop" && status != "silent";
   return sees ? "" : ignored + "no joint_states come";
 }
 
@@ -868,7 +868,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   }
   if (status == "silent") {
     RCLCPP_ERROR(logger, "%s", line.c_str());
-  } else if (stopped || status == "paused" || status == "blind") {
+  } else if (stopped || status == "paused" || status == "open_loop") {
     RCLCPP_WARN(logger, "%s", line.c_str());
   } else {
     RCLCPP_INFO(logger, "%s", line.c_str());

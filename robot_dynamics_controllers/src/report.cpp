@@ -75,7 +75,7 @@ std::string words_for_warning(const Snapshot & snapshot)
 std::string reason_of_status(const Snapshot & snapshot)
 {
   const std::string status = status_of(snapshot);
-  const bool knows = status == "blind" || status == "silent" || status == "resumed";
+  const bool knows = status == "open_loop" || status == "silent" || status == "resumed";
   const std::string of_state = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
   const std::string kind = status == "resumed" ? "away" : of_state;
   const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index(kind.c_str())];
@@ -235,7 +235,7 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
 {
   const std::string status = status_of(snapshot);
   const std::string words = words_for_status(snapshot);
-  if (status == "stopped" || status == "blind" || status == "silent") {
+  if (status == "stopped" || status == "open_loop" || status == "silent") {
     add_fault(msg, Status::ERROR, words + reason_of_status(snapshot));
   } else if (status == "waiting" || status == "paused") {
     add_fault(msg, Status::WARN, words);

@@ -402,7 +402,7 @@ def test_a_retreat_takes_back_the_last_motion_at_limited_speed_and_holds(model):
     assert 0.05 < back[0] < 0.5  # 0.2 s at up to 2 rad/s, against the motion
     rests = bench.plant.q.copy()
     bench.run(0.3, states=False)
-    assert bench.statuses[-1] is Status.BLIND
+    assert bench.statuses[-1] is Status.OPEN_LOOP
     bench.run(0.5)
     assert bench.statuses[-1] is Status.STOPPED
     np.testing.assert_allclose(bench.plant.q, rests, atol=0.02)  # dry friction: 0.3 / 50, twice

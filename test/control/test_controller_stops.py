@@ -70,8 +70,8 @@ def test_when_states_stop_the_arm_comes_to_rest_and_stays_when_they_come_again(m
     speed = np.abs(bench.plant.qd).max()
     assert speed > 0.5
     bench.run(0.8, states=False)
-    assert bench.statuses[-1] is Status.BLIND
-    # Open loop: what feedback was at work when it went blind fades over 0.2 s and pushes meanwhile
+    assert bench.statuses[-1] is Status.OPEN_LOOP
+    # Feedback at work when the states ended fades over 0.2 s, and pushes meanwhile
     assert np.abs(bench.plant.qd).max() < 0.25 * speed
     # Where it is meant to rest: the arm is near, and gravity changes by 25 N m/rad at most
     off = np.abs(bench.efforts[-1] - model.dynamics.gravity(bench.plant.q)).max()
@@ -89,7 +89,7 @@ def test_when_states_stop_the_arm_comes_to_rest_and_stays_when_they_come_again(m
 def test_commands_end_when_no_state_has_come_for_long_and_begin_where_the_arm_then_is(model):
     bench = Bench(model, Settings(state_timeout=0.02, open_loop_timeout=0.4)).run(READY)
     bench.run(0.4, states=False)
-    assert bench.controller.status is Status.BLIND
+    assert bench.controller.status is Status.OPEN_LOOP
     assert bench.controller.update(bench.now + 0.05) is None
     assert bench.controller.status is Status.SILENT
     elsewhere = Q0 + [0.3, -0.2]
@@ -113,7 +113,7 @@ def test_an_arm_that_nobody_sees_may_be_let_go_instead(model):
     settings = Settings(state_timeout=0.02, on_state_timeout="zero_effort")
     bench = Bench(model, settings).run(READY)
     bench.run(0.3, states=False)
-    assert bench.statuses[-1] is Status.BLIND
+    assert bench.statuses[-1] is Status.OPEN_LOOP
     np.testing.assert_array_equal(bench.efforts[-1], 0.0)
     assert bench.largest_step() < SMOOTH
 

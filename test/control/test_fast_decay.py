@@ -52,7 +52,7 @@ def finger():
 
 @settings(max_examples=15, deadline=None)
 @given(sizes(-4, 1), sizes(-4, 0.5), st.floats(-6.0, -2.0), st.floats(0.05, 0.95))
-def test_a_blind_finger_comes_to_rest_whatever_its_friction_and_inertia(
+def test_a_finger_without_states_comes_to_rest_whatever_its_friction_and_inertia(
     finger, viscous, coulomb, inertia, phase
 ):
     rotor = np.array([0.1, 0.05, 10.0**inertia])
@@ -77,14 +77,14 @@ def test_a_blind_finger_comes_to_rest_whatever_its_friction_and_inertia(
     np.testing.assert_allclose(bench.plant.qd, 0.0, rtol=0.0, atol=0.02)
 
 
-def test_an_effort_of_the_blind_phase_that_is_no_number_passes_to_that_of_gravity(finger):
+def test_an_effort_of_the_open_loop_phase_that_is_no_number_passes_to_that_of_gravity(finger):
     model = Model(finger, gains_for(finger), Friction.none(N))
     controller = Controller(model, Settings())
     q = np.array([0.3, 0.5, 0.2])
     controller.set_state(Measured(q, np.zeros(N)), 1.0)
     for k in range(200):
         controller.update(1.0 + 1e-3 * k)
-    assert controller.status is Status.BLIND
+    assert controller.status is Status.OPEN_LOOP
     pushed = controller.field("tau").copy() + [5.0, 0.0, 0.0]
     for name, value in (("tau", pushed), ("coefficients", np.nan)):
         controller.field(name)[...] = value

@@ -153,7 +153,7 @@ def test_a_joint_whose_states_freeze_in_motion_is_told(model):
     assert np.all(bench.fail(0.3, frozen) < SAFE)
     controller = bench.controller
     assert int(controller.field("flaw")[0]) == Flaw.STUCK
-    assert controller.status is Status.BLIND
+    assert controller.status is Status.OPEN_LOOP
     value = controller.field("flaw_value")[0]
     line = words_for_flaw(Flaw.STUCK, "shoulder", value, ("rad", "rad/s"))
     begin = "the position of joint 'shoulder' stands although its velocity is"
@@ -169,7 +169,7 @@ def test_an_arm_that_brakes_held_meanwhile_is_believed_again(model):
     bench.plant.reset(q)
     bench.fail(3.0, lambda *_: (q, 0.0 * qd))
     assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
-    assert bench.controller.status not in (Status.BLIND, Status.SILENT)
+    assert bench.controller.status not in (Status.OPEN_LOOP, Status.SILENT)
 
 
 def test_a_simulation_whose_clock_stands_still_is_not_stuck(model):
@@ -197,7 +197,7 @@ def test_a_joint_that_rests_with_a_velocity_of_zero_is_believed(model):
     bench = Faulty(model).run(READY)
     bench.fail(1.0, lambda _, q, qd: (Q0.copy(), 0.0 * qd))
     assert int(bench.controller.field("flaw")[0]) == Flaw.NONE
-    assert bench.statuses[-1] is not Status.BLIND
+    assert bench.statuses[-1] is not Status.OPEN_LOOP
 
 
 def test_states_later_than_half_of_their_timeout_count_as_none(model):
@@ -210,7 +210,7 @@ def test_states_later_than_half_of_their_timeout_count_as_none(model):
         return past[-1 - back] if len(past) > back else None
 
     assert np.all(bench.fail(0.3, late, at=lambda now: now - 0.06) < SAFE)
-    assert bench.statuses[-1] is Status.BLIND
+    assert bench.statuses[-1] is Status.OPEN_LOOP
     bench.fail(0.3, lambda _, *own: own)
     assert bench.statuses[-1] is Status.RESUMED
 
@@ -219,7 +219,7 @@ def test_velocities_of_zero_from_an_arm_that_moves_are_told(model):
     bench = moving(model)
     bench.fail(0.5, lambda _, q, qd: (q, 0.0 * qd))
     assert int(bench.controller.field("flaw")[0]) in (Flaw.DRIFT, Flaw.JUMP)
-    assert Status.BLIND in bench.statuses
+    assert Status.OPEN_LOOP in bench.statuses
 
 
 @settings(max_examples=12)

@@ -25,7 +25,7 @@ def test_states_that_stand_count_as_none_and_the_log_says_so(bench):
     stood = bench.plant.q.copy(), bench.plant.qd.copy()
     speeds = bench.fail(0.5, lambda k, q, qd: stood)
     assert (speeds < SAFE).all()
-    assert bench.controller.status is Status.BLIND
+    assert bench.controller.status is Status.OPEN_LOOP
     assert bench.controller.field("absent")[0] == Flaw.REPEATED
 
 
@@ -72,6 +72,6 @@ def test_a_joint_without_a_number_is_named(bench):
         arrived["state_new"][0] = 1.0
         controller.update(bench.now)
         bench.now += STEP
-    assert controller.status is Status.BLIND
+    assert controller.status is Status.OPEN_LOOP
     assert controller.field("absent")[0] == Flaw.UNREAD
     assert controller.field("absent_joint")[0] == 1.0

@@ -12,7 +12,7 @@ IN_ORDER = {
     "state_timeout": 0.1,
     "open_loop_timeout": 1.0,
     "stop": 0.3,
-    "blind": 0.0,
+    "without_states": 0.0,
     "cause": 0.0,
     "halted": 0.0,
     "refused": 0.0,
@@ -25,8 +25,8 @@ IN_ORDER = {
 
 CONDITIONS = {
     Status.WAITING: {"seen": 0.0},
-    Status.SILENT: {"age": 2.0, "blind": 1.0},
-    Status.BLIND: {"blind": 1.0},
+    Status.SILENT: {"age": 2.0, "without_states": 1.0},
+    Status.OPEN_LOOP: {"without_states": 1.0},
     Status.STOPPED: {"cause": float(Cause.SATURATION)},
     Status.HOLDING: {"commanded": 0.0},
     Status.PAUSED: {"paused": 1.0},

@@ -292,7 +292,7 @@ def test_a_motion_in_which_states_stop_for_a_second_ends_there_and_the_next_one_
     loop.run(0.5)
     began = len(loop.speeds)
     loop.run(1.0, silent=True)
-    assert loop.status is Status.BLIND
+    assert loop.status is Status.OPEN_LOOP
     loop.run(1.0)
     assert loop.status is Status.RESUMED
     loop.follower.go_to(loop.plant.q.copy(), loop.now)
@@ -310,7 +310,7 @@ def test_a_motion_in_which_states_stop_for_a_second_ends_there_and_the_next_one_
 
 @pytest.mark.parametrize("share", [0.01, 0.05])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_an_arm_with_friction_that_nobody_knows_is_brought_to_rest_blindly_and_stays(name, share):
+def test_an_arm_with_friction_that_nobody_knows_is_brought_to_rest_open_loop_and_stays(name, share):
     """Believed without it, the light wrist of a Panda seems to race away; stopping throws it."""
     loop = Loop(ROBOTS[name], 250, tracking_limit=0.5)
     robot = loop.plant.robot
@@ -328,7 +328,7 @@ def test_an_arm_with_friction_that_nobody_knows_is_brought_to_rest_blindly_and_s
     loop.run(0.6)
     began, there = len(loop.speeds), loop.plant.q.copy()
     loop.run(1.0, silent=True)
-    assert loop.status is Status.BLIND
+    assert loop.status is Status.OPEN_LOOP
     # 15/8 of 0.8 rad in 1.5 s is 1 rad/s; without what friction takes it is 29 rad/s on a Panda
     assert max(loop.speeds[began:]) < 1.6
     assert max(loop.speeds[-50:]) < REST

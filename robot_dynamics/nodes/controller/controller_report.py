@@ -107,7 +107,7 @@ class ControllerReport:
             return f"{self._stop}; {resume}"
         if status is Status.PAUSED:
             return f"{status.words}; {resume}"
-        if status in (None, Status.WAITING, Status.SILENT, Status.BLIND, Status.RESUMED):
+        if status in (None, Status.WAITING, Status.SILENT, Status.OPEN_LOOP, Status.RESUMED):
             return (status or Status.WAITING).words
         if not ALL_MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
@@ -168,7 +168,7 @@ class ControllerReport:
             log.warning(f"{self._stop}; {resume}")
         elif status is Status.PAUSED:
             log.warning(f"{status.words}; {resume}")
-        elif status is Status.BLIND:
+        elif status is Status.OPEN_LOOP:
             log.warning(f"{status.words}{self._flaw}")
         elif status is Status.SILENT:
             log.error(
@@ -282,7 +282,7 @@ class ControllerReport:
     def faults(self) -> list[Fault]:
         """Return the present faults."""
         node, found = self._node, []
-        if self.status in (Status.BLIND, Status.SILENT):
+        if self.status in (Status.OPEN_LOOP, Status.SILENT):
             found.append(Fault(Level.ERROR, self.status.words))
         if self.status is Status.STOPPED:
             found.append(Fault(Level.ERROR, self._stop))

@@ -182,8 +182,8 @@ def test_the_joint_whose_states_are_not_numbers_is_named_when_the_arm_comes_to_r
     before = len(arm.node.log)
     arm.use(state_timeout=0.1, open_loop_timeout=20.0)
     arm.q = np.array([Q[0], np.nan])
-    blind = "coming to rest blindly: no valid joint states come"
-    arm.node.wait_for_log(f"{blind}: joint_states: position of joint 'joint_2' is nan", before)
+    open_loop = "coming to rest open-loop: no valid joint states come"
+    arm.node.wait_for_log(f"{open_loop}: joint_states: position of joint 'joint_2' is nan", before)
     arm.q = Q
     arm.node.wait_for_log("tracking", before)
     arm.use(state_timeout=10.0, open_loop_timeout=1.0)
