@@ -5,7 +5,7 @@
     robot-dynamics ros echo effort_command --count 1            what is commanded
     robot-dynamics ros mode pd_gravity                          another control mode
     robot-dynamics ros payload 1.2 --com 0,0,0.05               report a load
-    robot-dynamics ros nudge arm.urdf joint_2                   does it move in the right direction
+    robot-dynamics ros sign-test arm.urdf joint_2               does it move in the right direction
     robot-dynamics ros set simulator_node mass_factor 1.1
     robot-dynamics ros get controller_node mode
     robot-dynamics ros call simulator_node/reset
@@ -69,17 +69,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     payload.add_argument("--com", default="0,0,0", help="centre of mass, m (default: 0,0,0)")
     payload.add_argument("--frame", default="", help="link or frame (default: the endpoint)")
     take_negative_lists(payload)
-    nudge = actions.add_parser("nudge", help="push one joint a little: its sign and its place")
-    nudge.add_argument("robot", help="name or URDF path; its joints in the order of the command")
-    nudge.add_argument("joint")
-    nudge.add_argument("--effort", type=float, help="N m or N (default: 2 %% of the limit)")
-    nudge.add_argument(
+    sign_test = actions.add_parser(
+        "sign-test", help="push one joint a little: its sign and its place"
+    )
+    sign_test.add_argument(
+        "robot", help="name or URDF path; its joints in the order of the command"
+    )
+    sign_test.add_argument("joint")
+    sign_test.add_argument("--effort", type=float, help="N m or N (default: 2 %% of the limit)")
+    sign_test.add_argument(
         "--command-topic", metavar="TOPIC", default="",
         help="of the commands (default: forward_effort_controller/commands or effort_command, "
         "the one that a node reads)",
     )  # fmt: skip
-    nudge.add_argument("--yes", action="store_true", help="push without asking")
-    take_negative_lists(nudge)
+    sign_test.add_argument("--yes", action="store_true", help="push without asking")
+    take_negative_lists(sign_test)
     rviz = actions.add_parser("rviz", help="write a configuration of rviz2 that fits a robot")
     rviz.add_argument("robot", help="name or URDF path")
     rviz.add_argument("-o", "--output", type=output_file, help="file (default: print it)")
@@ -105,8 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _rviz(arguments)
     with ros_needed():
         from robot_dynamics.nodes.ros.graph_client import graph_client  # noqa: PLC0415
-    if arguments.action == "nudge":
-        return _nudge(arguments)
+    if arguments.action == "sign-test":
+        return _sign_test(arguments)
     goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None
     with graph_client(arguments.namespace) as ros:
         if goal is not None:
@@ -130,8 +134,8 @@ def _rviz(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _nudge(arguments: argparse.Namespace) -> int:
-    """Announce a nudge, ask for it, and push."""
+def _sign_test(arguments: argparse.Namespace) -> int:
+    """Announce a sign test, ask for it, and push."""
     from robot_dynamics.nodes.ros.graph_client import joined  # noqa: PLC0415
     from robot_dynamics.nodes.ros.sign_test import SignTest, effort_of  # noqa: PLC0415
 
@@ -184,9 +188,9 @@ def relative_goal(change: Waypoints, start: Array) -> Waypoints:
     Points less than half a turn apart, of the motion of least jerk, go beyond a turn.
     """
     count = max(1, int(np.ceil(np.abs(change.positions).max() / (0.25 * FULL_TURN))))
-    way = interpolate(polynomial_345(change.joint_names, 0 * start, change.positions[0], 1.0))
+    motion = interpolate(polynomial_345(change.joint_names, 0 * start, change.positions[0], 1.0))
     s = np.linspace(0.0, 1.0, count + 1)[1:]
-    return Waypoints(change.joint_names, change.duration * s, start + way.sample(s).q)
+    return Waypoints(change.joint_names, change.duration * s, start + motion.sample(s).q)
 
 
 def goal_of(text: str, seconds: float) -> Waypoints:

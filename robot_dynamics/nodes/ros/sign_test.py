@@ -31,20 +31,20 @@ from robot_dynamics.nodes.ros.messages import (
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, other_publishers_of
 from robot_dynamics.robot import Robot
 
-USUAL_SHARE, LARGEST_SHARE = 0.02, 0.1
-"""Usual and largest effort of a nudge, of the effort limit of its joint."""
+DEFAULT_SHARE, LARGEST_SHARE = 0.02, 0.1
+"""Default and largest effort of a sign test, of the effort limit of its joint."""
 
 UNLIMITED = 10.0
 """Effort limit of a joint without one, N m or N."""
 
 MOVED = 0.01
-"""Motion of a joint that ends a nudge, rad or m."""
+"""Motion of a joint that ends a sign test, rad or m."""
 
 LARGEST_SPEED = 0.2
-"""Speed of a joint that ends a nudge, rad/s or m/s."""
+"""Speed of a joint that ends a sign test, rad/s or m/s."""
 
 WATCHED_S, RISING_S = 0.5, 1.5
-"""Time for which the arm must rest before a nudge, and in which the effort rises, s."""
+"""Time for which the arm must rest before a sign test, and in which the effort rises, s."""
 
 PERIOD_S = 0.01
 """Period of the commands, s."""
@@ -53,11 +53,11 @@ DISCOVERY_S = 1.0
 """Time for discovery of other nodes on the topics of the commands, s."""
 
 STATES_TIMEOUT_S = 0.1
-"""Age of joint_states that ends a nudge, s."""
+"""Age of joint_states that ends a sign test, s."""
 
 
 def effort_of(robot: Robot, joint: str, effort: float | None) -> float:
-    """Return the effort of a nudge, N m or N, by default a small one in positive direction.
+    """Return the effort of a sign test, N m or N, by default a small one in positive direction.
 
     Raises:
         ArgumentError: If it is zero, not finite, or more than a tenth of the limit of the joint.
@@ -66,7 +66,7 @@ def effort_of(robot: Robot, joint: str, effort: float | None) -> float:
     check_known("joint", joint, f"robot '{robot.name}'", robot.joint_names)
     limit = float(effort_limits(robot)[robot.joint_names.index(joint)])
     limit = limit if np.isfinite(limit) else UNLIMITED
-    effort = USUAL_SHARE * limit if effort is None else effort
+    effort = DEFAULT_SHARE * limit if effort is None else effort
     if not 0.0 < abs(effort) <= LARGEST_SHARE * limit:
         raise ArgumentError(
             f"--effort is {effort:g}; give at most {LARGEST_SHARE * limit:g} N m or N, a tenth of "
@@ -130,7 +130,7 @@ class SignTest(GraphClient):
         topic: str = self._command.topic_name
         if others := other_publishers_of(self.node, [topic]):
             raise RobotDynamicsError(
-                f"{', '.join(others)} commands the arm on {topic}; end it before a nudge"
+                f"{', '.join(others)} commands the arm on {topic}; end it before a sign test"
             )
         return topic
 

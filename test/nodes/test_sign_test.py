@@ -1,4 +1,4 @@
-"""robot-dynamics ros nudge: the sign and the place of a joint, at a real simulated arm."""
+"""robot-dynamics ros sign-test: the sign and the place of a joint, at a real simulated arm."""
 
 import os
 import re
@@ -19,14 +19,14 @@ HANGING = [-np.pi / 2.0, 0.0]
 
 
 @pytest.fixture
-def nudge(domain, monkeypatch, capsys):
+def sign_test(domain, monkeypatch, capsys):
     monkeypatch.setitem(os.environ, "ROS_DOMAIN_ID", str(domain))
     # Here a busy machine may keep states waiting for longer
     monkeypatch.setattr("robot_dynamics.nodes.ros.sign_test.STATES_TIMEOUT_S", 5.0)
 
     def call(*words, typed="", before=()):
         monkeypatch.setattr("builtins.input", lambda _: typed)
-        status = main(["ros", *before, "nudge", *map(str, words)])
+        status = main(["ros", *before, "sign-test", *map(str, words)])
         said = capsys.readouterr()
         return status, (said.err.strip() or said.out.strip()).splitlines()[-1]
 
@@ -50,9 +50,9 @@ def arm(start, peer):
     return started
 
 
-def test_a_right_joint_is_pushed_a_little_and_let_go(arm, nudge):
+def test_a_right_joint_is_pushed_a_little_and_let_go(arm, sign_test):
     states, commands = arm()
-    status, line = nudge("planar_2r", "joint_2", "--yes")
+    status, line = sign_test("planar_2r", "joint_2", "--yes")
     assert status == 0
     assert line.startswith("right: ") and "moved 'joint_2' by +0.01" in line
     wait_for(lambda: commands and list(commands[-1].data) == [0.0, 0.0], "no effort at the end")
@@ -96,9 +96,9 @@ def wired(peer):
          "correct the parameter joints of the controller"),
     ],
 )  # fmt: skip
-def test_wrong_wiring_is_named(wired, nudge, matrix, line):
+def test_wrong_wiring_is_named(wired, sign_test, matrix, line):
     wired(matrix)
-    status, found = nudge("planar_2r", "joint_2", "--yes")
+    status, found = sign_test("planar_2r", "joint_2", "--yes")
     assert status == 1
     assert re.fullmatch(f"robot-dynamics ros: {line}", found), found
 
@@ -112,40 +112,40 @@ def test_wrong_wiring_is_named(wired, nudge, matrix, line):
         (("joint_2",), "yes", "nothing was pushed"),
     ],
 )
-def test_what_is_not_small_or_not_meant_pushes_nothing(arm, nudge, words, typed, refusal):
+def test_what_is_not_small_or_not_meant_pushes_nothing(arm, sign_test, words, typed, refusal):
     _, commands = arm()
-    status, line = nudge("planar_2r", *words, typed=typed)
+    status, line = sign_test("planar_2r", *words, typed=typed)
     assert status == 1
     assert line.startswith(f"robot-dynamics ros: {refusal}")
     assert not commands
 
 
-def test_an_arm_that_moves_by_itself_is_not_pushed(arm, nudge):
+def test_an_arm_that_moves_by_itself_is_not_pushed(arm, sign_test):
     arm(at=[0.0, 0.0])  # horizontal: it falls without effort
-    status, line = nudge("planar_2r", "joint_2", "--yes")
+    status, line = sign_test("planar_2r", "joint_2", "--yes")
     assert status == 1
     assert "moves without effort; close its brake, or support the arm" in line
 
 
 def test_commands_go_where_a_node_reads_them_and_elsewhere_only_if_told(
-    start, peer, nudge, namespace
+    start, peer, sign_test, namespace
 ):
     arguments, name = namespace
     inside = ["--namespace", name]
     hanging = {"urdf_path": "planar_2r", "rate": 200.0, "initial_positions": HANGING}
     remapped = ["-r", "effort_command:=forward_effort_controller/commands"]
     start("simulator_node", hanging, [*arguments, *remapped]).wait_for_log("simulating robot")
-    status, line = nudge("planar_2r", "joint_2", "--yes", before=inside)
+    status, line = sign_test("planar_2r", "joint_2", "--yes", before=inside)
     assert status == 0, line
     assert line.startswith("right: ")
 
     peer.listen(Float64MultiArray, f"{name}/effort_command")
-    status, line = nudge("planar_2r", "joint_2", "--yes", before=inside)
+    status, line = sign_test("planar_2r", "joint_2", "--yes", before=inside)
     assert (status, line) == (
         1,
         f"robot-dynamics ros: nodes subscribe to {name}/forward_effort_controller/commands and "
         f"{name}/effort_command; select one with --command-topic",
     )
     chosen = ["--command-topic", "forward_effort_controller/commands"]
-    _, line = nudge("planar_2r", "joint_2", *chosen, typed="no", before=inside)
+    _, line = sign_test("planar_2r", "joint_2", *chosen, typed="no", before=inside)
     assert line == "robot-dynamics ros: nothing was pushed"
