@@ -41,7 +41,7 @@ STAGES = {
     "target": ("targets.py", "targets that came; status", "target of the end effector"),
     "begin": ("motion.py", "start; joint ranges", "transition to the reference or to rest"),
     "move": ("motion.py", "transition; reference", "desired state, and its errors"),
-    "follow_presliding": ("intake.py", "desired motion", "direction that friction remembers"),
+    "follow_presliding": ("intake.py", "desired motion", "presliding direction"),
     "law": ("laws.py", "desired and measured state", "efforts of the law and of the model"),
     "command": ("command.py", "efforts of the law; gains", "efforts within all limits; watches"),
     "look": ("oscillation.py", "position errors", "a joint that oscillates"),

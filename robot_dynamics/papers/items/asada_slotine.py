@@ -166,7 +166,7 @@ def _table_2_1() -> Iterator[Row]:
         yield row(name, numbers, (np.degrees(ours.alpha), ours.a, ours.d), EXACT)
     A, pose = _matrices(SIX), frame_pose(five_revolute_one_prismatic_arm(*LENGTHS), SIX, TOOL)
     T = np.linalg.multi_dot(A)
-    yield row("(2-39), hand (m)", T[:3, 3], pose.translation)
+    yield row("(2-39), tip (m)", T[:3, 3], pose.translation)
     yield from matrix("(2-39), orientation", T[:3, :3], pose.rotation)
 
 
@@ -202,7 +202,7 @@ def _solutions() -> Iterator[Row]:
 
 
 def _pieper() -> Iterator[Row]:
-    """Three axes that meet: the solutions of such an arm put the hand where it was."""
+    """Three axes that meet: the solutions of such an arm put the tip where it was."""
     arm = stanford_arm()
     q = np.array([0.3, 1.1, 0.1, 0.4, -0.7, 0.2])
     pose = frame_pose(arm, q, TOOL)
@@ -211,7 +211,7 @@ def _pieper() -> Iterator[Row]:
     yield row("solutions of the Stanford arm, in closed form", 8, int(np.sum(found.valid)), 0.0)
     for k in np.flatnonzero(found.valid):
         place = frame_pose(arm, found.q[k], TOOL).translation
-        yield row(f"hand of solution {k + 1} (m)", pose.translation, place)
+        yield row(f"tip of solution {k + 1} (m)", pose.translation, place)
 
 
 # -- chapter 3: differential motion ---------------------------------------------------------------
