@@ -77,8 +77,8 @@ COMMAND = {
 def share_of_fade(elapsed: Any, duration: Any) -> Any:
     """Return the remaining part of a step after an elapsed time of a fade, both s."""
     u = elapsed / maximum(duration, 1e-9)
-    under_way = both(less(-1e-12, u), less(u, 1.0), less(0.0, duration))
-    return chosen(under_way, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
+    running = both(less(-1e-12, u), less(u, 1.0), less(0.0, duration))
+    return chosen(running, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
 
 
 def command(x: Any) -> dict[str, Any]:

@@ -73,7 +73,7 @@ LATE_S = 0.15
 """Time constant with which lateness is forgotten, s: errors have grown meanwhile."""
 
 DRIFT, DRIFT_SPEED, JITTER_S = 0.02, 0.05, 2e-3
-"""Difference of velocities from those by positions that may come from noise and filters: a way
+"""Difference of velocities from those by positions that may come from noise and filters: a distance
 relative to the distance at which a reference is near, and a speed relative to the speed limit; and
 error of the times of states, s. Feedback follows a wrong velocity at once: by the bandwidth."""
 
@@ -187,9 +187,9 @@ def believe(x: Any) -> dict[str, Any]:
     plain = equal(judged["flaw"], Flaw.NONE)
     fresh = both(received, negated(older), either(plain, confirmed))
     seen = chosen(x.seen, 1.0, fresh)
-    gap = x.state_came - x.state_at
+    interval = x.state_came - x.state_at
     # An arm that is found elsewhere has moved as no cycle saw
-    elsewhere = either(less(MISSED * x.state_timeout, gap), negated(plain))
+    elsewhere = either(less(MISSED * x.state_timeout, interval), negated(plain))
     missed = both(fresh, x.seen, elsewhere)
     state_at = chosen(fresh, x.state_came, x.state_at)
     age = x.now - state_at

@@ -269,28 +269,29 @@ TASK_MODES: Mapping[str, ControlLaw] = {
 ALL_MODES: Mapping[str, ControlLaw] = {**MODES, **TASK_MODES}
 """All control modes by name."""
 
-COUPLED_LAW = "feedforward_coupled"
+INERTIA_WEIGHTED_LAW = "feedforward_inertia_weighted"
 """Name of the law of the mode feedforward whose feedback uses the mass matrix."""
 
-LAWS: tuple[str, ...] = (*ALL_MODES, "floating", COUPLED_LAW)
+LAWS: tuple[str, ...] = (*ALL_MODES, "floating", INERTIA_WEIGHTED_LAW)
 """Names of all laws in the order of their numbers; those of the modes come first."""
 
 
 def law_named(name: str) -> ControlLaw:
     """Return the law of a name in `LAWS`."""
-    if name == COUPLED_LAW:
+    if name == INERTIA_WEIGHTED_LAW:
         return MODES["feedforward"]
     return FLOATING if name == "floating" else ALL_MODES[name]
 
 
 FEEDFORWARD, GRAVITY_LAW, FLOATING_LAW, INERTIA_WEIGHTED = (
-    LAWS.index(name) for name in ("feedforward", "gravity_compensation", "floating", COUPLED_LAW)
+    LAWS.index(name)
+    for name in ("feedforward", "gravity_compensation", "floating", INERTIA_WEIGHTED_LAW)
 )
 
 FEEDBACK = tuple(
     i
     for i, name in enumerate(LAWS)
-    if name == COUPLED_LAW or getattr(ALL_MODES.get(name), "feedback", False)
+    if name == INERTIA_WEIGHTED_LAW or getattr(ALL_MODES.get(name), "feedback", False)
 )
 """Numbers of the laws that bring the arm to the desired motion."""
 

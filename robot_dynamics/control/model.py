@@ -301,7 +301,7 @@ class Model:
         Args:
             qd: Velocities, shape (n,) or (N, n).
             tau: Efforts of the bodies, same shape, if friction grows with them.
-            presliding: Presliding direction, same shape; by default of the way that
+            presliding: Presliding direction, same shape; by default of the motion that
                 the model follows.
 
         Returns:

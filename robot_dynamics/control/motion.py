@@ -21,11 +21,11 @@ from robot_dynamics.trajectory.interpolation import quintic
 from robot_dynamics.trajectory.replacement import stop_within
 from robot_dynamics.trajectory.trajectory import State
 
-USUAL_SPEED = 1.0
+DEFAULT_SPEED = 1.0
 """Speed limit assumed where the URDF gives none, rad/s or m/s."""
 
-SHORTEST_JOIN_S = 1e-3
-"""Least time to pass from one motion to another."""
+SHORTEST_RETURN_S = 1e-3
+"""Shortest duration of a return, s."""
 
 SHORTEST_STOP_S = 1e-6
 """Least time to come to rest, s: a motion that is to end at once."""
@@ -128,17 +128,17 @@ def on_transition(x: Any, now: Any) -> Array:
     return state + evaluated(x.retreat, later)
 
 
-def join_duration(gap: Array, speed: Array, least: Any) -> Any:
-    """Return the time to cover a gap within a speed, s.
+def return_duration(displacement: Array, speed: Array, least: Any) -> Any:
+    """Return the time to cover displacements within speeds, s.
 
     Args:
-        gap: Distances, shape (n,), rad or m.
+        displacement: Displacements, shape (n,), rad or m.
         speed: Largest speeds, shape (n,), rad/s or m/s.
         least: Least duration, s.
     """
-    longest = maximum(least, SHORTEST_JOIN_S)
+    longest = maximum(least, SHORTEST_RETURN_S)
     # The steepest part of a quintic is 15/8 of its mean
-    for needed in 15.0 / 8.0 * abs(gap) / speed:
+    for needed in 15.0 / 8.0 * abs(displacement) / speed:
         longest = maximum(needed, longest)
     return longest
 
@@ -146,17 +146,17 @@ def join_duration(gap: Array, speed: Array, least: Any) -> Any:
 def begin_transition(x: Any) -> dict[str, Any]:
     """Begin a transition from a state: to the reference, or to rest within the joint ranges.
 
-    Relative to the reference, joining is coming to rest and then a return at a low speed: a join in
-    one piece would have to make up for the way lost, faster than the reference.
+    Relative to the reference, the arm comes to rest and then returns at a low speed: a motion in
+    one piece would have to make up for the distance lost, faster than the reference.
     """
     start, n = State(*x.start), len(x.q)
     none = np.zeros(n)
-    speed = select(x.velocity, 1e9, x.velocity, USUAL_SPEED)  # without a limit it is infinite
+    speed = select(x.velocity, 1e9, x.velocity, DEFAULT_SPEED)  # without a limit it is infinite
     reference = on_segment(x.segment)
-    gap = position_error(start.q, reference[0], x.continuous)
+    error = position_error(start.q, reference[0], x.continuous)
     rate = start.qd - reference[1]
     bend = chosen(x.blends, start.qdd - reference[2], none)
-    away = State(gap, rate, bend)
+    away = State(error, rate, bend)
     state = State(*(chosen(x.follows, *pair) for pair in zip(away, start, strict=True)))
     low = chosen(x.follows, -UNBOUNDED, x.lower)
     high = chosen(x.follows, UNBOUNDED, x.upper)
@@ -170,8 +170,8 @@ def begin_transition(x: Any) -> dict[str, Any]:
     retreat = position_error(x.retreat_to, ends, x.continuous)
     displacement = chosen(x.follows, -ends, retreat)
     fastest = chosen(x.follows, JOINING, RETREATING) * speed
-    least = chosen(x.follows, maximum(x.approach_time - stop, SHORTEST_JOIN_S), SHORTEST_JOIN_S)
-    returning = join_duration(displacement, fastest, least)
+    least = chosen(x.follows, maximum(x.approach_time - stop, SHORTEST_RETURN_S), SHORTEST_RETURN_S)
+    returning = return_duration(displacement, fastest, least)
     goes_back = quintic(returning, State(none, none, none), State(displacement, none, none))
     returns = either(x.follows, both(hit, equal(x.reaction, RETREATS)))
     return {

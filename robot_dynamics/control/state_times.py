@@ -1,7 +1,7 @@
 """Times at which states were measured, where hardware gives no stamps.
 
 Hardware interfaces keep their values where no new state comes, and say nothing of its age. A moving
-arm tells it: the way from one state to the next takes as long as the time between both.
+arm tells it: the distance from one state to the next takes as long as the time between both.
 """
 
 from __future__ import annotations

@@ -369,7 +369,7 @@ class Step:
 
         def function(x: Facts) -> dict[str, Any]:
             arm = self._arm(x)
-            if name == laws.COUPLED_LAW:
+            if name == laws.INERTIA_WEIGHTED_LAW:
                 share = chosen(equal(x.cause, Cause.OSCILLATION), x.softness, 1.0)
                 arm = arm.with_coupling(share)
             q, qd, qdd = x.desired

@@ -434,18 +434,18 @@ def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:
     controller that was given positions only writes their speed from the start.
     """
     q, qd, _ = on_segment(segment)
-    gap = abs(position_error(q, x.q, x.continuous))
-    here = all_of(less(gap, AT_ARM * x.nearest))
+    distance = abs(position_error(q, x.q, x.continuous))
+    here = all_of(less(distance, AT_ARM * x.nearest))
     rests = negated(any_of(less(AT_REST_SPEED * x.velocity, abs(qd))))
-    close = all_of(less(gap, x.nearest))
+    close = all_of(less(distance, x.nearest))
     begins = both(here, either(both(rests, less(ALONE_S, x.now - x.leapt_at)), anew))
     return both(x.referenced, goes_on, either(begins, both(x.armed, close)))
 
 
 def _away(x: Any, segment: Segment) -> dict[str, Any]:
     """Return why the reference is not where a motion may begin, and its joint farthest away."""
-    gap = abs(position_error(on_segment(segment)[0], x.q, x.continuous))
-    joint, ratio, value = first_largest(gap / x.nearest, gap)
+    distance = abs(position_error(on_segment(segment)[0], x.q, x.continuous))
+    joint, ratio, value = first_largest(distance / x.nearest, distance)
     leaps = less(x.now - x.leapt_at, ALONE_S)
     far = chosen(less(AT_ARM, ratio), float(Flaw.AWAY), 0.0)
     found = chosen(leaps, float(Flaw.LEAPS), far)

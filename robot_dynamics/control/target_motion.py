@@ -13,8 +13,8 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.spatial import Pose, rodrigues
 
 APPROACH_RATE, SPEED_RATE = 20.0, 80.0
-"""Rates at which the last part of the way, and the last change of the velocity, are made, 1/s. Four
-times as fast, the second one lets no target overshoot."""
+"""Rates at which the last part of the distance and the last change of the velocity are made, 1/s.
+Four times as fast, the second one lets no target overshoot."""
 
 JERK_S = 0.05
 """Time from no acceleration to the largest one, s."""
@@ -58,13 +58,13 @@ def target_equations(x: Mapping[str, Array]) -> dict[str, Array]:
         x: Arrays by the names in `SHAPES`; dt is positive.
 
     Returns:
-        Pose, twist, acceleration and goal from now on; `next_gap` is what the
+        Pose, twist, acceleration and goal from now on; `next_error` is what the
         present twist leaves of the distance to the goal.
     """
     dt, follows = x["dt"][0], x["follows"][0]
     goal_R, goal_p = moved(x["goal_rotation"], x["goal_position"], follows * dt * x["flow"])
     turn = rotation_vector(goal_R @ x["rotation"].T)
-    gap = follows * (np.concatenate([goal_p - x["position"], turn]) - dt * x["twist"])
+    error = follows * (np.concatenate([goal_p - x["position"], turn]) - dt * x["twist"])
     quick = minimum(SPEED_RATE, 0.8 / dt)
     approach = minimum(APPROACH_RATE, quick / 4.0)
     parts = []
@@ -72,7 +72,7 @@ def target_equations(x: Mapping[str, Array]) -> dict[str, Array]:
         speed, largest, twist = x["speed"][k], x["largest_acceleration"][k], x["twist"][rows]
         acceleration, jerk = x["acceleration"][rows], largest / JERK_S
         # Fast enough to arrive, slow enough to stop there with half of what the target can do
-        along = _closing(gap[rows], largest, approach) + follows * x["flow"][rows]
+        along = _closing(error[rows], largest, approach) + follows * x["flow"][rows]
         # The change of the velocity that `_closing` answers with the acceleration of the goal
         rate = follows * bounded(x["flow_rate"][rows], largest)
         ahead = rate * (size_of(rate) / jerk + 1.0 / quick)
@@ -89,7 +89,7 @@ def target_equations(x: Mapping[str, Array]) -> dict[str, Array]:
         "next_acceleration": acceleration,
         "next_goal_rotation": goal_R,
         "next_goal_position": goal_p,
-        "next_gap": gap,
+        "next_error": error,
     }
 
 

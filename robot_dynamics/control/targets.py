@@ -401,7 +401,10 @@ class _Target:
         )
         slow = less(largest(abs(found["next_twist"])), SLOW)
         arrives = both(
-            self.seeks, slow, negated(stream.flows), less(largest(abs(found["next_gap"])), NEAR)
+            self.seeks,
+            slow,
+            negated(stream.flows),
+            less(largest(abs(found["next_error"])), NEAR),
         )
         stands = both(negated(goes), slow)
         halts = either(arrives, stands)

@@ -28,7 +28,7 @@ JOINT_SHARE = 0.5
 SAME = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 """Distance of an end effector in two descriptions of an arm that counts as none, m and rad."""
 
-USUAL_FRICTION = 0.01
+DEFAULT_FRICTION = 0.01
 """Dry friction that a model does not know, relative to the effort limit."""
 
 ROOT_AXES = frozen(np.eye(3))
@@ -259,7 +259,7 @@ class Task:
         return 1.0 / (square + 1.0 / (1.0 + square))
 
     def weakness(
-        self, settings: TaskSettings, fastest: float, friction: float = USUAL_FRICTION
+        self, settings: TaskSettings, fastest: float, friction: float = DEFAULT_FRICTION
     ) -> str:
         """Return a sentence about the joint that dry friction may hold; empty if there is none.
 

@@ -286,7 +286,7 @@ class EndEffectorMobility:
         self.masses = np.repeat(
             [np.median(part[part > 0.0]) if part.any() else 0.0 for part in np.split(masses, 2)], 3
         )
-        self.heaviest = HEAVIEST * self._usual_sum()
+        self.heaviest = HEAVIEST * self._median_sum()
         self.heavy = np.repeat(
             [_middle_mass(self.mobilities, k) for k in (slice(3), slice(3, 6))], 3
         )
@@ -296,7 +296,7 @@ class EndEffectorMobility:
         typical = np.median(able, axis=0)
         self.strength = np.repeat([np.median(part) for part in np.split(typical, 2)], 3)
 
-    def _usual_sum(self) -> float:
+    def _median_sum(self) -> float:
         """Return the median of the sum of the apparent masses of the end effector, kg."""
         A, within = self._scaled(), np.flatnonzero(self.within)
         squares = np.linalg.eigvalsh(A[:, within][:, :, within])

@@ -37,7 +37,7 @@ class Fade:
         duration: Duration of a fade, s.
 
     Attributes:
-        active: Whether a fade is under way.
+        active: Whether a fade is running.
     """
 
     def __init__(self, n: int, duration: float) -> None:
@@ -51,7 +51,7 @@ class Fade:
         self._offset, self._began, self.active = offset, now, True
 
     def value(self, now: float) -> Array:
-        """Return the remaining gap, shape (n,)."""
+        """Return the remaining offset, shape (n,)."""
         if not self.active:
             return self._none
         share = fade_share(now - self._began, self.duration)

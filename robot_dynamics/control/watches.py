@@ -39,18 +39,19 @@ UNANSWERED, UNANSWERED_S = 0.1, 0.2
 counts: drives that begin to use them would start the arm with a jerk."""
 
 STOOD, SOONEST = 1.0, 0.2
-"""Largest and smallest way of the reference of a joint that stands, relative to the distance at
-which it is near. Dry friction may hold a slow joint, but none that is to move fast."""
+"""Largest and smallest displacement of the reference of a joint that stands, relative to the
+distance at which it is near. Dry friction may hold a slow joint, but none that is to move fast."""
 
 HELD, UNPUSHED = 0.05, 2.0
-"""Effort of friction that holds a joint, relative to the effort limit; and way of the reference of
-a joint that stands and is pushed by less, relative to the distance at which it is near."""
+"""Effort of friction that holds a joint, relative to the effort limit; and displacement of the
+reference of a joint that stands and is pushed by less, relative to the distance at which it is
+near."""
 
 STOOD_S = 0.1
 """Least time for which a joint stands, s, with a law that lets it begin to move late."""
 
 SLOW = 0.05
-"""Desired speed from which the way is smaller, relative to the speed limit."""
+"""Desired speed from which that displacement is smaller, relative to the speed limit."""
 
 WATCHES = {
     "looks": Field(SCALAR, "1 if the error is looked at for an oscillation"),

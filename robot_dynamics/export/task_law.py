@@ -64,7 +64,7 @@ MEANINGS: Mapping[str, str] = {
     "speed": "largest, m/s and rad/s",
     "largest_acceleration": "of the target, m/s^2 and rad/s^2",
     "dt": "time since the last call, s",
-    "next_gap": "distance to the goal that the twist before this step leaves, m and rad",
+    "next_error": "distance to the goal that the twist before this step leaves, m and rad",
 }
 """Meaning of inputs and outputs by name."""
 

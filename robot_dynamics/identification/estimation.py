@@ -132,7 +132,7 @@ def identify(
         physical: Whether inertias must be physically consistent; this needs cvxpy.
         actuators: Where friction and rotors sit when drives do not move one joint each.
         progress: Called with the stage and the share of the work done.
-        memory: Whether friction that remembers the way is tried.
+        memory: Whether friction with presliding is tried.
 
     Returns:
         Identified robot, friction and rotors, with their uncertainty and a verdict.

@@ -45,7 +45,7 @@ class FrictionTerms:
         stribeck: Stribeck speed, rad/s or m/s; 0 for no such term.
         viscous: Whether friction grows with speed.
         loaded: Whether it grows with the load.
-        memory: Part of dry friction that remembers the way; see `Friction`.
+        memory: Part of dry friction with presliding; see `Friction`.
         slip: Its slip distance, rad or m.
         slip_ratio: Ratio of the slip distances of its elements.
         elastic: Part of dry friction up to which an element is elastic.

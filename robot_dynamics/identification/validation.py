@@ -465,10 +465,10 @@ def _headline(fits: Sequence[JointFit]) -> str:
     """Return the worst figure of the table."""
     every = [
         (errors.relative, f"{_figure(errors)} of an effort stays unexplained: joint '{fit.joint}', "
-         f"{one.regime}, {way}, on samples that the fit did not see")
+         f"{one.regime}, {signals}, on samples that the fit did not see")
         for fit in fits
         for one in fit.regimes
-        for errors, way in ((one.filtered, "below the cutoff"), (one.recorded, "as recorded"))
+        for errors, signals in ((one.filtered, "below the cutoff"), (one.recorded, "as recorded"))
         if np.isfinite(errors.relative)
     ]  # fmt: skip
     return "at most " + max(every)[1] if every else "no joint has an effort"

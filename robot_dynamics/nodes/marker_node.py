@@ -51,7 +51,9 @@ class MarkerNode(ObserverNode[MarkerParameters]):
         )
         self._inputs += [
             self.create_loop_subscriber(PoseStamped, "cartesian_pose", self._on_pose, COMMAND_QOS),
-            self.create_loop_subscriber(TwistStamped, "cartesian_error", self._on_way, COMMAND_QOS),
+            self.create_loop_subscriber(
+                TwistStamped, "cartesian_error", self._on_cartesian_error, COMMAND_QOS
+            ),
         ]
 
     def activate(self) -> None:
@@ -66,7 +68,7 @@ class MarkerNode(ObserverNode[MarkerParameters]):
     def _on_pose(self, msg: PoseStamped) -> None:
         self._end_effector, self._end_effector_at = pose_from_msg(msg), monotonic()
 
-    def _on_way(self, msg: TwistStamped) -> None:
+    def _on_cartesian_error(self, msg: TwistStamped) -> None:
         self._pose_error = twist_from_msg(msg)
 
     def _measured(self) -> Snapshot:

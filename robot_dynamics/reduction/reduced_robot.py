@@ -76,7 +76,7 @@ def reduce(
 
 
 def default_choices(plan: Plan) -> list[LinkChoice]:
-    """Choose usual frames, and unrotated axes on runs of parallel joints where they save work.
+    """Choose default frames, and unrotated axes on runs of parallel joints where they save work.
 
     Unrotated axes at a single link of a run, or without the matching shared mass, save nothing.
     All of a run is therefore decided together, by a few counts on its branch.
@@ -113,7 +113,7 @@ def found_by_search(
 ) -> ReducedRobot:
     """Improve one choice at one link at a time, tips to base, until no change saves operations.
 
-    The search starts once from usual frames with rotated axes, and once from `default_choices`.
+    The search starts once from default frames with rotated axes, and once from `default_choices`.
 
     Args:
         plan: The robot.
@@ -325,8 +325,8 @@ class Plan:
 def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, ReducedRobot, float]:
     """Return the plan of a tree with the loosest harmless tolerance.
 
-    With it, the robot with usual frames and rotated axes, and the change that the tolerance causes
-    there.
+    With it, the robot with default frames and rotated axes, and the change that the tolerance
+    causes there.
     """
     frames = FrameCandidates(tree)
     sizes = outward_bodies(tree)

@@ -36,7 +36,7 @@ TOOL0 = "tool0"
 """Name of the frame of tools by the convention of ROS-Industrial."""
 
 TOOLS = (TOOL0, "tcp", "tool", "end_effector", "eef", "ee_link")
-"""Words in the names of frames of tools, the most usual one first."""
+"""Words in the names of frames of tools, the most frequent one first."""
 
 MOST_TIPS = 6
 """Number of tips in a message."""

@@ -112,7 +112,7 @@ class FrameCandidates:
         for k, parent in enumerate(robot.parents):
             self.children[parent].append(k)
 
-    # -- the usual frames: modified Denavit-Hartenberg ---------------------------------------
+    # -- the default frames: modified Denavit-Hartenberg ---------------------------------------
 
     @cached_property
     def default(self) -> list[tuple[float, Array]]:
@@ -200,7 +200,7 @@ class FrameCandidates:
 
     @cached_property
     def directions(self) -> list[list[Array]]:
-        """Candidates for the x direction per joint, the usual one first.
+        """Candidates for the x direction per joint, the default one first.
 
         They are the common normals with all neighbouring joints, the first moment of the regrouped
         body and its principal axes.
@@ -234,7 +234,7 @@ class FrameCandidates:
 
     @cached_property
     def offsets(self) -> list[list[float]]:
-        """Candidates for the offset of the origin per joint, m, the usual one first.
+        """Candidates for the offset of the origin per joint, m, the default one first.
 
         They are the feet of all common normals with neighbouring joints, on a run of parallel
         joints the feet on all of them, and the point where the mixed second moment of the

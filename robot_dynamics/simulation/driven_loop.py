@@ -23,7 +23,7 @@ FIELDS = ("position", "velocity", "effort")
 
 
 def simulate_drives(
-    plant: Plant, model: Model, trajectory: Trajectory, rate: float, sent: Sequence[str] = FIELDS
+    plant: Plant, model: Model, trajectory: Trajectory, rate: float, fields: Sequence[str] = FIELDS
 ) -> Log:
     """Let drives follow a trajectory.
 
@@ -35,7 +35,7 @@ def simulate_drives(
         model: The arm of the controller, with the gains of the drives.
         trajectory: Desired motion, from time zero.
         rate: Commands per second; a cycle is a whole number of steps of the plant.
-        sent: Which of `FIELDS` the drives get; the others count as zero.
+        fields: Which of `FIELDS` the drives get; the others count as zero.
 
     Returns:
         The motion from time zero.
@@ -54,7 +54,7 @@ def simulate_drives(
     for k, now in enumerate(t):
         rows[0, k], rows[1, k] = plant.q, plant.qd
         command = np.array([ahead.q[k], ahead.qd[k], none])
-        if "effort" in sent:
+        if "effort" in fields:
             q, qd, qdd = (row[k] for row in desired)
             controller.set_state(Measured(plant.q, plant.qd), float(now))
             controller.set_reference(Reference(q, qd, none), float(now))
@@ -64,7 +64,7 @@ def simulate_drives(
             command = np.array(
                 [controller.field(x) for x in ("commanded_position", "commanded_velocity", "tau")]
             )
-        if "velocity" not in sent:
+        if "velocity" not in fields:
             command[1] = 0.0
         for _ in range(steps):
             plant.step(drive_effort(command, Measured(plant.q, plant.qd), model.gains))

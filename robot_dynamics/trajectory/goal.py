@@ -40,8 +40,8 @@ class Tolerances:
     """Tolerances of n joints, shape (n,) each; infinite where not checked.
 
     Args:
-        path: Position error on the way, rad or m.
-        path_velocity: Velocity error on the way, rad/s or m/s.
+        path: Position error during the motion, rad or m.
+        path_velocity: Velocity error during the motion, rad/s or m/s.
         goal: Position error at the end, rad or m.
         stopped_velocity: Velocity error at the end, where the motion rests, rad/s or m/s.
         goal_time: Time allowed after the planned end, s; infinite to wait without limit.
@@ -98,7 +98,7 @@ class Tolerances:
 
         Args:
             joint_names: Names of the n joints.
-            path: Tolerances on the way, by joint name.
+            path: Tolerances during the motion, by joint name.
             goal: Tolerances at the end, by joint name.
             goal_time: Time allowed after the end, s.
 
@@ -159,7 +159,7 @@ class Progress(NamedTuple):
     reason: str = ""
 
 
-UNDER_WAY = Progress(Verdict.RUNNING)
+RUNNING = Progress(Verdict.RUNNING)
 
 
 def judge(
@@ -173,7 +173,7 @@ def judge(
 
     Args:
         joint_names: Names of the n joints.
-        time_past_end: Time since the planned end, s; negative while under way.
+        time_past_end: Time since the planned end, s; negative during the motion.
         position_error: Desired minus measured positions, shape (n,), rad or m.
         velocity_error: Desired minus measured velocities, shape (n,), rad/s or m/s; NaN where
             none is measured, which is not checked.
@@ -185,7 +185,7 @@ def judge(
     q, qd = np.abs(position_error), np.abs(velocity_error)
     if time_past_end < 0.0:
         if not ((q > tolerances.path) | (qd > tolerances.path_velocity)).any():
-            return UNDER_WAY
+            return RUNNING
         return Progress(
             Verdict.PATH_TOLERANCE_VIOLATED,
             _worst(joint_names, q, tolerances.path, "off its path")
@@ -194,7 +194,7 @@ def judge(
     if not ((q > tolerances.goal) | (qd > tolerances.stopped_velocity)).any():
         return Progress(Verdict.SUCCESSFUL)
     if time_past_end <= tolerances.goal_time:
-        return UNDER_WAY
+        return RUNNING
     what = _worst(joint_names, q, tolerances.goal, "off its goal") or _worst(
         joint_names, qd, tolerances.stopped_velocity, "from standing still"
     )
@@ -270,7 +270,7 @@ class Goal:
     times: Sequence[float]
     tolerances: Tolerances
     client: Any = None
-    progress: Progress = UNDER_WAY
+    progress: Progress = RUNNING
     moment: GoalSample | None = None
     _measurements: int | None = field(default=None, repr=False)
     _begun: GoalSample | None = field(default=None, repr=False)
@@ -363,7 +363,7 @@ class Goals:
         if past >= 0.0 and goal._measurements is None:
             goal._measurements = moment.measurements
         if past >= 0.0 and moment.measurements == goal._measurements:  # not measured since the end
-            progress = UNDER_WAY
+            progress = RUNNING
             if past > goal.tolerances.goal_time:
                 progress = Progress(
                     Verdict.GOAL_TOLERANCE_VIOLATED,

@@ -234,9 +234,11 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
     plant = fastest_plant(real, step=PERIOD_S, friction=Friction.of(robot))
     errors = {}
     with stages() as progress:
-        for k, sent in enumerate((FIELDS[:1], FIELDS[:2], FIELDS)):
+        for k, fields in enumerate((FIELDS[:1], FIELDS[:2], FIELDS)):
             progress("following the motion", k / len(FIELDS))
-            errors[" + ".join(sent)] = simulate_drives(plant, model, motion, rate, sent).rms_error
+            errors[" + ".join(fields)] = simulate_drives(
+                plant, model, motion, rate, fields
+            ).rms_error
     if arguments.json:
         print_json({"joint_names": robot.joint_names, "rate": rate, "rms_error": errors})
         return 0

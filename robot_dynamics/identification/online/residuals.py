@@ -35,7 +35,7 @@ class FilteredMotion:
         qd: Velocities, shape (n,).
         qdd: Accelerations, shape (n,).
         tau: Measured efforts, shape (n,), N m or N.
-        direction: Direction that friction remembers, shape (n,), -1 to 1; None where it is not fed.
+        direction: Presliding direction, shape (n,), -1 to 1; None where it is not fed.
     """
 
     def __init__(self, cutoff: float, continuous: Array) -> None:
@@ -62,7 +62,7 @@ class FilteredMotion:
             q: Positions, shape (n,).
             qd: Velocities, shape (n,).
             tau: Measured efforts, shape (n,).
-            direction: Direction that friction remembers, shape (n,); by default none.
+            direction: Presliding direction, shape (n,); by default none.
         """
         values = np.array([q, qd, tau, np.zeros_like(q) if direction is None else direction])
         jump = abs(time - self.time)  # backwards, too: the clock was set

@@ -26,8 +26,8 @@ ROUNDS = 5
 SAMPLES = 360
 """Angles at which a self-motion is tried for its range."""
 
-NUDGES = 2e-13 * np.vstack([np.zeros(3), np.eye(3), -np.eye(3)])
-"""Changes of a position, m, above the round-off of a double root."""
+OFFSETS = 2e-13 * np.vstack([np.zeros(3), np.eye(3), -np.eye(3)])
+"""Offsets of a position, m, above the round-off of a double root."""
 
 EXACT_ROUNDS = 13
 """Until it is known to the last digits: how near a second joint has to come to being free."""
@@ -94,9 +94,9 @@ def self_motions(closed: ClosedFormKernel, valid: Array, pose: list[Any]) -> lis
         joints = closed.free_joints(R, p, given, free)
         mine = valid & (every == free).all(axis=1)
         left = [int(k) for k in np.flatnonzero(mine) if joints[k]]
-        for nudge in NUDGES:
+        for offset in OFFSETS:
             if left:
-                found = _ranges(closed, left, joints, [R, p + nudge, given], free)
+                found = _ranges(closed, left, joints, [R, p + offset, given], free)
                 for k, (joint, low, high) in found.items():
                     texts[k] = _described(closed.chain.names, joints[k], joint, low, high)
                 left = [k for k in left if k not in found]
@@ -116,8 +116,8 @@ def _ranges(
 ) -> dict[int, Range]:
     """Return the ranges of the free joints of branches, without those that do not turn with `free`.
 
-    Round-off at a double root leaves a joint nearly free, and hides that it is: a nudged pose, for
-    which the root does not exist, shows it.
+    Round-off at a double root leaves a joint nearly free, and hides that it is: a pose beside it,
+    for which the root does not exist, shows it.
     """
     found: dict[int, Range] = {}
     turns = np.linspace(0.0, 2.0 * np.pi, SAMPLES, endpoint=False)

@@ -102,12 +102,12 @@ def bringup(arguments: Given) -> Bringup:
     own = _own_parameters(given, simulated, replaced, robot, driver, hardware)
     monitored, shown = given["monitor"] == "true", given["rviz"] != "false"
     if given["composed"] == "true":
-        asked = [] if simulated else ["--hardware"]
-        asked += ["--monitor"] if monitored else []
+        options = [] if simulated else ["--hardware"]
+        options += ["--monitor"] if monitored else []
         # A process gets one set of parameters, so each node has its part of a file
         parts = {name: values for name, values in own.items() if values}
         files = (File(parameters_text(parts)),) if parts else ()
-        started = [node("composed_nodes", *files, arguments=tuple(asked))]
+        started = [node("composed_nodes", *files, arguments=tuple(options))]
     else:
         names = [*own, *(["monitor_node"] if monitored else [])]
         started = [node(name, own.get(name, {}), name=name) for name in names]

@@ -26,14 +26,14 @@ def displays(
         reference: Topic of the reference.
         in_joints: Whether the control law follows it, so that rviz2 shows the robot there.
     """
-    asked, shown = given[RSP], given["rviz"] != "false"
+    wanted, shown = given[RSP], given["rviz"] != "false"
     parameters = {"use_sim_time": given["use_sim_time"] == "true"}
     described = {**parameters, "robot_description": description}
     namespace = given["namespace"]
     # Robots may share frame names: each namespace has its own /tf
     poses = (("/tf", "tf"), ("/tf_static", "tf_static"))
     started = []
-    if asked == "true" or (not asked and shown and given["simulation"] == "true"):
+    if wanted == "true" or (not wanted and shown and given["simulation"] == "true"):
         started.append(
             StartedNode(RSP, RSP, namespace=namespace, parameters=(described,), remappings=poses)
         )

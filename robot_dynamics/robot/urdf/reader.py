@@ -106,8 +106,8 @@ def read_urdf(
     remedy = "give its links an <inertial>, or make it fixed"
     still = inertialess_joints(robot)
     if still and require_inertia:  # before the warnings, whose cause the error names
-        way_out = "or read it with require_inertia=False: kinematics needs none"
-        raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {way_out}")
+        alternative = "or read it with require_inertia=False: kinematics needs none"
+        raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {alternative}")
     massless = [link_elements[name] for name in massless_links(robot)]
     document.warn_of(massless, "moves but has no mass; give it an <inertial>")
     document.warn_of([joint_elements[name] for name in still], f"{problem}; lock it, or {remedy}")

@@ -43,8 +43,8 @@ from robot_dynamics.kinematics.inverse.subproblems import (
 STEPS = 12
 """Towards the root of the cubic: ten bring all roots, multiple ones too, to round-off."""
 
-BESIDE = 1e-3
-"""By how much a step may leave known signs and still means their end."""
+TOLERATED = 1e-3
+"""Distance beyond the bracket of a root up to which a step is taken to its end."""
 
 ROUND = 1e-40
 """Half the difference of u . u and v . v, m^4, that an ellipse has at least, a circle too."""
@@ -117,7 +117,7 @@ def _root(A: Any, b: Any, c: Any, E: Any) -> Any:
         over = slope + select(slope, 0.0, -1.0, 1.0) * np.sqrt(square)
         m = m - 3.0 * value / select(abs(over), _LEAST, _LEAST, over)
         near, middle = clip(m, low, high), 0.5 * (low + high)
-        m = select(abs(m - near), BESIDE, near, middle)
+        m = select(abs(m - near), TOLERATED, near, middle)
     return m
 
 
