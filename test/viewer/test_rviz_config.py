@@ -53,3 +53,10 @@ def test_the_verb_writes_the_configuration_and_prints_the_call(tmp_path, capsys)
         "Fixed Frame": "base_link",
         "Frame Rate": 30,
     }
+
+
+def test_the_call_finds_a_robot_in_a_namespace(tmp_path, capsys):
+    path = tmp_path / "arm.rviz"
+    assert main(["ros", "--namespace", "left", "rviz", "planar_2r", "-o", str(path)]) == 0
+    options = "--ros-args -r __ns:=/left -r /tf:=tf -r /tf_static:=tf_static"
+    assert capsys.readouterr().out.endswith(f" rviz2 -d {path} {options}\n")

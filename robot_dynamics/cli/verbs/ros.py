@@ -129,8 +129,12 @@ def _rviz(arguments: argparse.Namespace) -> int:
         print(text, end="")
         return 0
     write_whole(arguments.output, text)
-    prefixes = shlex.quote(mesh_prefixes())
-    print(f"{PREFIXES}={prefixes} rviz2 -d {shlex.quote(str(arguments.output))}")
+    words = ["rviz2", "-d", str(arguments.output)]
+    if arguments.namespace:
+        words += ["--ros-args", "-r", f"__ns:=/{arguments.namespace.strip('/')}"]
+        # Each namespace has its own /tf
+        words += [word for name in ("tf", "tf_static") for word in ("-r", f"/{name}:={name}")]
+    print(f"{PREFIXES}={shlex.quote(mesh_prefixes())} {shlex.join(words)}")
     return 0
 
 
