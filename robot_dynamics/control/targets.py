@@ -13,6 +13,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.laws import position_error
 from robot_dynamics.control.logic import (
     NEVER,
     any_of,
@@ -62,6 +63,12 @@ HELD_BACK, SHORT_RAD = 0.1, 0.05
 """Acceleration that is kept from a joint, rad/s^2 or m/s^2, and angle behind the target, rad, of a
 target for which a joint would have to leave its range."""
 
+POSTURE_SPEED = 0.5
+"""Largest speed of a joint of the posture, rad/s or m/s."""
+
+AT_ONCE_S = 1e-9
+"""Time within which a posture is reached at once, s."""
+
 NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
 """Kinds of a target."""
 
@@ -78,6 +85,8 @@ TARGET_ARRIVED = {
     "push_came": Field(SCALAR, "time at which the last target wrench came, s", NEVER),
     "push_given": Field((6,), "this wrench, N and N m"),
     "push_lasts": Field(SCALAR, "time for which it lasts, s"),
+    "posture_came": Field(SCALAR, "time at which the last target posture came, s", NEVER),
+    "posture_given": Field(VECTOR, "this posture, rad or m"),
     "measured_wrench_came": Field(SCALAR, "time at which the last measured wrench came, s", NEVER),
     "measured_wrench": Field(
         (6,), "this wrench that the end effector exerts, in its axes, N and N m"
@@ -117,6 +126,8 @@ TARGET = {
     "target_twist": Field((6,), "twist of the target, m/s and rad/s"),
     "target_acceleration": Field((6,), "its derivative in time"),
     "posture": Field(VECTOR, "joint positions towards which the null space moves"),
+    "posture_goal": Field(VECTOR, "joint positions to which the posture moves"),
+    "posture_taken": Field(SCALAR, "time at which the last posture that was taken came, s", NEVER),
     "along": Field(SCALAR, "1 if the target is that of the desired motion of the joints"),
     "given": Field(SCALAR, "kind of the target that was given: 0 none, 1 pose, 2 twist"),
     "given_until": Field(SCALAR, "time at which it ends, s", NEVER),
@@ -214,7 +225,7 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         "target_position": pose.position,
         "target_twist": pose.twist,
         "target_acceleration": pose.acceleration,
-        "posture": chosen(begins, x.q, x.posture),
+        **_posture(x, begins, drops, pushing),
         "along": 0.0,
         "given": given,
         "given_until": until,
@@ -323,6 +334,23 @@ def _push(x: Any, may: Any) -> dict[str, Any]:
         "push_start": start,
         "push_goal": goal,
         "push_began": began,
+    }
+
+
+def _posture(x: Any, begins: Any, drops: Any, may: Any) -> dict[str, Any]:
+    """Move the posture on towards the one that was given, all its joints in the same time."""
+    before = chosen(begins, x.q, x.posture)
+    lower, upper = ends_of(x.lower, x.upper)
+    given = clip(before + position_error(x.posture_given, before, x.continuous), lower, upper)
+    goal = chosen(less(x.posture_taken, x.posture_came), given, chosen(begins, x.q, x.posture_goal))
+    goal = chosen(drops, before, goal)
+    away = goal - before
+    lasts = largest(abs(away) / minimum(x.task_fast, POSTURE_SPEED))
+    share = minimum(minimum(x.dt, LONGEST_STEP_S) / maximum(lasts, AT_ONCE_S), 1.0)
+    return {
+        "posture": before + chosen(may, share, 0.0) * away,
+        "posture_goal": goal,
+        "posture_taken": x.posture_came,
     }
 
 

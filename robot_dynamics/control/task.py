@@ -323,6 +323,17 @@ class Task:
         self.arrived["push_given"][:], self.arrived["push_lasts"][0] = wrench, lasts
         self._came("push_came", now)
 
+    def set_posture(self, q: Array, now: float) -> None:
+        """Give a posture, to which the joints that the task leaves free move.
+
+        Args:
+            q: Joint positions, shape (n,), rad or m; of a joint that turns without end, the nearest
+                turn.
+            now: Time of its arrival, s.
+        """
+        self.arrived["posture_given"][:] = q
+        self._came("posture_came", now)
+
     def _came(self, name: str, now: float) -> None:
         """Note the time of a target; two of the same time are two targets."""
         last = float(self.arrived[name][0])

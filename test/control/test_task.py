@@ -12,7 +12,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, Status, gains_for
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
-from robot_dynamics.control.target_motion import JERK_S, target_equations
+from robot_dynamics.control.target_motion import JERK_S, pose_error, target_equations
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import EndEffectorMobility, ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
@@ -103,6 +103,58 @@ def test_a_twist_moves_the_end_effector_until_it_is_stale():
     # The last of an approach of 20 rad/s, while the null space still moves
     assert np.linalg.norm(loop.run(0.5).pose.translation - rest) < 1e-3
     assert (rest - before)[1] - way < 0.1 * (0.2 + 0.1 / 0.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_posture_is_reached_in_the_null_space_while_the_end_effector_is_held(mode):
+    loop = Loop(mode).run(0.5)
+    pose, rest = loop.pose, loop.q.copy()
+    # By resolved rates: other joint positions of the same pose
+    arm, goal = loop.controller.model.dynamics, rest.copy()
+    for _ in range(300):
+        J = arm.jacobian(goal, END_EFFECTOR)
+        null = np.linalg.svd(J)[2][-1]
+        error = pose_error(loop.task.pose(loop.controller.model, goal), pose)
+        goal += 1e-3 * null * np.sign(null[0]) + np.linalg.pinv(J) @ error
+    assert np.abs(goal - rest).max() > 0.1
+    loop.task.set_posture(goal, loop.now)
+    loop.run(0.3)
+    assert loop.controller.status is Status.HOLDING
+    reached = []
+    for _ in range(6):
+        loop.run(1.0)
+        reached.append(np.abs(loop.q - goal).max())
+        # As little as it moves without a posture of its own
+        assert np.abs(loop.pose.translation - pose.translation).max() < 1e-3
+        assert np.abs(loop.pose.rotation - pose.rotation).max() < 3e-3
+    assert reached[-1] < 0.15 * np.abs(goal - rest).max()  # e^(-6.3 / 2.5) is 0.08
+    assert (np.diff(reached) < 0.0).all()
+    # The inertia of the arm at 4 1/s^2 of the way that a cycle goes at 0.5 rad/s, and no step
+    assert np.abs(np.diff(loop.efforts, axis=0)).max() < 0.1
+
+
+def test_a_posture_lasts_until_the_targets_are_given_up():
+    loop = Loop(IMPEDANCE).run(0.4)
+    loop.task.set_posture(START + 0.3, loop.now)
+    loop.run(PERIOD)
+    field = loop.controller.field
+    assert np.abs(field("posture") - START).max() == pytest.approx(0.5 * PERIOD)
+    loop.run(2.0)
+    assert field("posture") == pytest.approx(START + 0.3)
+    loop.controller.change(settings=Settings(mode="feedforward"))
+    loop.run(0.5)
+    held = loop.q.copy()
+    loop.controller.change(settings=Settings(mode=IMPEDANCE))
+    loop.run(PERIOD)
+    assert np.abs(field("posture") - held).max() < 1e-3
+
+
+def test_a_posture_stays_in_the_ranges_of_the_joints():
+    loop = Loop(IMPEDANCE).run(0.4)
+    loop.task.set_posture(np.full(7, 9.0), loop.now)
+    loop.run(PERIOD)
+    upper = model().dynamics.robot.limits.upper
+    assert loop.controller.field("posture_goal") == pytest.approx(upper - 0.05)
 
 
 def test_a_target_waits_while_the_arm_settles_and_ends_with_a_stop():

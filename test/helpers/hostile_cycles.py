@@ -85,7 +85,7 @@ class HostileCycles:
         """Give a target, a measured wrench, or give one up."""
         rng, arrived = self.rng, self.arrived
         kind = rng.choice(
-            ["pose", "twist", "push", "measured_wrench", "drops_target", "drops_pose"]
+            ["pose", "twist", "push", "posture", "measured_wrench", "drops_target", "drops_pose"]
         )
         if kind.startswith("drops"):
             arrived[kind][0] = 1.0
@@ -94,6 +94,8 @@ class HostileCycles:
         if kind == "pose":
             arrived["pose_rotation"][:] = Rotation.random(rng=rng).as_matrix().ravel()
             arrived["pose_position"][:] = rng.uniform(-0.5, 0.5, 3)
+        elif kind == "posture":
+            arrived["posture_given"][:] = rng.uniform(-4.0, 4.0, self.n)
         elif kind == "measured_wrench":
             arrived["measured_wrench"][:] = rng.uniform(-20.0, 20.0, 6)
         else:

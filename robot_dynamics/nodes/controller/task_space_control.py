@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import Model
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
@@ -19,7 +20,7 @@ from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
-from robot_dynamics.nodes.ros.messages import nanoseconds
+from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import listed
 from robot_dynamics.nodes.ros.task_space_messages import (
     pose_from_msg,
@@ -34,7 +35,7 @@ from robot_dynamics.spatial import Pose
 from robot_dynamics.statics.end_effector_statics import moved_wrench
 from robot_dynamics.trajectory.motion_limits import unit_of
 
-POSE, TWIST, WRENCH = "target_pose", "target_twist", "target_wrench"
+POSE, TWIST, WRENCH, POSTURE = "target_pose", "target_twist", "target_wrench", "target_posture"
 """Topics of the targets."""
 
 MEASURED_WRENCH = "force_torque"
@@ -139,6 +140,7 @@ class TaskSpaceControl:
                 (PoseStamped, POSE, self._on_pose),
                 (TwistStamped, TWIST, self._on_twist),
                 (WrenchStamped, WRENCH, self._on_wrench),
+                (JointState, POSTURE, self._on_posture),
                 (WrenchStamped, MEASURED_WRENCH, self._on_measured_wrench),
             )
         ]
@@ -274,6 +276,15 @@ class TaskSpaceControl:
         self._check_wrench(task, wrench)
         task.exert(wrench, now, self.declared.value.wrench_timeout)
 
+    def _on_posture(self, msg: JointState) -> None:
+        task, _, now = self._task_for(POSTURE, "")
+        given = JointReader(POSTURE, self._node.controller.joint_names)
+        given.read(msg)
+        if not given.complete:
+            missing = ", ".join(given.missing)
+            raise ArgumentError(f"{POSTURE} is ignored: it does not name {missing}")
+        task.set_posture(given.position, now)
+
     def _check_wrench(self, task: Task, wrench: Array) -> None:
         """Refuse a wrench that the joints cannot exert beside gravity in the present pose."""
         controller, q = self._node.controller, self._node.states.position
@@ -336,7 +347,7 @@ class TaskSpaceControl:
         node, task = self._node, self.task
         if task is None or not task.moved or not self._in_use:
             return
-        for topic in (POSE, TWIST, WRENCH):
+        for topic in (POSE, TWIST, WRENCH, POSTURE):
             self._has_one_publisher(task, topic)
         now = node.now()
         if self._driven and not task.moves(now):

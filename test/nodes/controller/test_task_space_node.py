@@ -57,6 +57,7 @@ class Arm:
                 (PoseStamped, "target_pose"),
                 (TwistStamped, "target_twist"),
                 (WrenchStamped, "target_wrench"),
+                (JointState, "target_posture"),
                 (WrenchStamped, "force_torque"),
             )
         }
@@ -198,6 +199,29 @@ def test_twists_move_the_end_effector_until_they_end(arm):
     assert np.abs(moved[[0, 2]]).max() < 0.01
     assert arm.node.log[begin:].count("target_twist has ended") == 1
     arm.node.wait_for_log("holding the end effector: no target asks for motion", begin)
+
+
+def test_a_posture_moves_the_joints_that_the_task_leaves_free(arm):
+    begin, start = arm.mark, arm.rests()
+    # The last joint turns the end effector about itself
+    arm.use(task__controlled=[*["motion"] * 3, *["free"] * 3], task__posture_frequency=10.0)
+    state = arm.states[-1]
+    before = dict(zip(state.name, state.position, strict=True))
+    goal = before | {"wrist_3_joint": before["wrist_3_joint"] + 0.5}
+
+    def turned():
+        arm.targets["target_posture"].publish(
+            JointState(name=list(goal), position=list(goal.values()))
+        )
+        now = dict(zip(arm.states[-1].name, arm.states[-1].position, strict=True))
+        return abs(now["wrist_3_joint"] - goal["wrist_3_joint"]) < 0.02
+
+    wait_for(turned, "the posture")
+    assert np.abs(arm.rests().translation - start.translation).max() < 5.0 * STILL
+    arm.targets["target_posture"].publish(JointState(name=["wrist_3_joint"], position=[0.0]))
+    missing = ", ".join(ROBOT.joint_names[:-1])
+    arm.node.wait_for_log(f"target_posture is ignored: it does not name {missing}", begin)
+    arm.use(task__controlled=["motion"] * 6, task__posture_frequency=2.0)
 
 
 @pytest.mark.thorough
