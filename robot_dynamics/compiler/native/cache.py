@@ -241,7 +241,7 @@ def _say_once(message: str) -> None:
 PACKAGES = (
     *("foundation", "dynamics"),
     *("robot", "algorithms", "formulations", "papers", "reduction"),
-    *("compiler", "kinematics", "control", "simulation"),
+    *("compiler", "kinematics", "statics", "trajectory", "control", "simulation"),
 )
 """Packages whose sources can change an equation or its machine code; root modules count too."""
 

@@ -126,10 +126,11 @@ def test_an_edit_of_the_same_length_at_the_same_time_makes_another_key(package):
     file.write_text(text)
 
 
-def test_every_source_that_dynamics_imports_is_in_the_key():
+def test_every_source_that_dynamics_and_the_step_import_is_in_the_key():
     code = (
         "import sys, robot_dynamics.dynamics.dynamics, robot_dynamics.dynamics.kernels\n"
         "import robot_dynamics.compiler.native.kernel_ir, robot_dynamics.reduction\n"
+        "import robot_dynamics.control.step\n"
         "print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('robot_dynamics')])"
     )
     done = subprocess.run(
