@@ -33,8 +33,9 @@ from robot_dynamics.trajectory.streams import (
 DRIFT = 1e-3
 """Rate at which two clocks may drift apart."""
 
-SHORTEST_S = 0.03
-"""Time over which the goal comes to its stream at least, s."""
+SHORTEST_S = 0.08
+"""Time over which poses are filtered, and the goal comes to its stream, at least, s: in half of it
+the noise of poses at 100 Hz would ask for more than the largest acceleration."""
 
 ANOTHER_CLOCK_S = 0.5
 """Lateness beyond which a stamp comes from another clock, s."""
@@ -164,7 +165,7 @@ class PoseStream:
     def _filtered(self, x: Any, times: _Times) -> tuple[Array, Array, Array, Array]:
         """Return axes, origin and twist at the last pose, and the derivative of the twist."""
         passed = times.passed
-        of_pose, of_flow, of_bend = filter_gains(passed, times.interval)
+        of_pose, of_flow, of_bend = filter_gains(passed, maximum(SHORTEST_S, times.interval))
         ahead = passed * (self.last_flow + passed / 2.0 * self.last_bend)
         expected = moved(self.last_rotation, self.last_position, ahead)
         off = pose_difference(*expected, x.pose_rotation, x.pose_position)

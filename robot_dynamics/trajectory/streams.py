@@ -38,7 +38,7 @@ REST_S = 0.2
 """Time in which a motion whose stream has ended returns to its last point, s."""
 
 
-def filter_gains(passed: Any, interval: Any) -> tuple[Any, Any, Any]:
+def filter_gains(passed: Any, over: Any) -> tuple[Any, Any, Any]:
     """Return the gains of the filter of a stream, of numbers or symbols.
 
     A critically damped filter of third order: older points weigh less by a power of theta. It is
@@ -46,13 +46,13 @@ def filter_gains(passed: Any, interval: Any) -> tuple[Any, Any, Any]:
 
     Args:
         passed: Time since the last point, s.
-        interval: Mean time between two points, s.
+        over: Time over which points are filtered, s.
 
     Returns:
         Factors from the difference between a point and what the points before foretell, to the
         corrections of position, velocity (1/s) and acceleration (1/s^2).
     """
-    theta = np.exp(-passed / maximum(FILTER_S, interval))
+    theta = np.exp(-passed / over)
     new = 1.0 - theta
     return (
         1.0 - theta * theta * theta,
@@ -130,7 +130,7 @@ class PointStream:
             self._state = np.array((q, off / passed, 0.0 * q))
             return False
         self._interval = mean_interval(self._interval, passed, self._age)
-        gains = filter_gains(passed, self._interval)
+        gains = filter_gains(passed, max(FILTER_S, self._interval))
         before = np.array((expected, qd + passed * qdd, qdd))
         self._state = before + np.outer(gains, off)
         return True
