@@ -12,9 +12,11 @@ from robot_dynamics.identification.excitation.motion_families import MotionBound
 from robot_dynamics.identification.export.parameter_file import (
     Drives,
     read_parameters,
+    write_elasticity,
     write_parameters,
 )
 from robot_dynamics.identification.export.write_back import with_identified, write_urdf
+from robot_dynamics.identification.joint_resonance import ResonanceFit, identify_resonance
 from robot_dynamics.identification.joint_stiffness import ElasticityFit, identify_elasticity
 from robot_dynamics.identification.partial import (
     FrictionFit,
@@ -39,6 +41,7 @@ __all__ = [
     "Payload",
     "Recording",
     "Report",
+    "ResonanceFit",
     "excite",
     "identify",
     "identify_drive_gains",
@@ -47,9 +50,11 @@ __all__ = [
     "identify_gain_ratios",
     "identify_gravity",
     "identify_payload",
+    "identify_resonance",
     "read_parameters",
     "validate",
     "with_identified",
+    "write_elasticity",
     "write_parameters",
     "write_urdf",
 ]

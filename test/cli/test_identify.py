@@ -9,7 +9,7 @@ from recorded_motion import Simulated
 from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
 from robot_dynamics.control import Actuators, Friction
-from robot_dynamics.identification import Recording
+from robot_dynamics.identification import Recording, read_parameters
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -176,3 +176,33 @@ def test_a_motion_that_leaves_joints_out_says_how_to_lock_them(tmp_path, capsys)
     motion.write_text("time,q.joint_2,q.joint_1\n0,0,0\n4000,0.3,0.1\n")
     assert main(command) == 1
     assert "lasts 4000 s; give at most 3600 s" in capsys.readouterr().err
+
+
+def test_stiffness_goes_into_the_parameter_file_that_other_verbs_read(tmp_path, capsys):
+    """Both sides of springs of 8e3 and 4e3 N m/rad in a motion without noise."""
+    stiffness, parameters = np.array([8e3, 4e3]), tmp_path / "soft.yaml"
+    parameters.write_text(
+        "/**: {ros__parameters: {rotor: {joint_1: {inertia: 4.0}, joint_2: {inertia: 0.5}}, "
+        "friction: {joint_2: {viscous: 7.0}}}}"
+    )
+    exact = replace(ARM, true=ARM.urdf, friction=Friction.none(2))
+    run = exact.recording(seed=0, noise=0.0)
+    twist = run.tau / stiffness
+    for name, q in (("links", run.q), ("motors", run.q + twist + 1e-3)):
+        np.savez(tmp_path / f"{name}.npz", time=run.time, q=q, tau=run.tau)
+    command = ["identify", "planar_2r", str(tmp_path / "links.npz"), "--only", "stiffness"]
+    command += ["--motors", str(tmp_path / "motors.npz"), "--out", str(tmp_path / "soft.urdf")]
+    assert main([*command, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["elasticity"]["stiffness"] == pytest.approx(stiffness, rel=0.01)
+    assert said["files"] == [str(parameters)]
+    drives = read_parameters(parameters, ARM.urdf)
+    assert drives.elasticity.stiffness == pytest.approx(stiffness, rel=0.01)
+    assert drives.rotor_inertia.tolist() == [4.0, 0.5]
+    assert drives.friction.viscous[1] == 7.0
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"joint_1: stiffness [\d.]+ \+- [\d.e-]+, damping", shown)
+    assert f"wrote {parameters}" in shown
+    assert main([*command[:5], "--report", "x.html"]) == 1
+    assert "--report is of a full identification" in capsys.readouterr().err

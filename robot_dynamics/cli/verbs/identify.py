@@ -5,6 +5,8 @@
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
     robot-dynamics identify arm.urdf poses.csv --only gravity
     robot-dynamics identify arm.urdf sweeps.csv --only friction
+    robot-dynamics identify arm.urdf run.mcap --only stiffness --motors run.mcap
+    robot-dynamics identify arm.urdf chirp.mcap --only stiffness --encoders motor
     robot-dynamics identify arm.urdf run.txt --columns time,q,qd,tau
     robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
 
@@ -47,6 +49,7 @@ from robot_dynamics.cli.recordings import (
     read_recordings,
 )
 from robot_dynamics.control import Actuators, Friction
+from robot_dynamics.control.two_masses import MOTOR
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from
@@ -54,20 +57,27 @@ from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
     DriveGains,
     Drives,
+    ElasticityFit,
     FrictionFit,
     GravityFit,
     Identification,
     Recording,
+    ResonanceFit,
     identify,
     identify_drive_gains,
+    identify_elasticity,
     identify_friction,
     identify_gain_ratios,
     identify_gravity,
+    identify_resonance,
+    write_elasticity,
     write_parameters,
     write_urdf,
 )
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.export.html_report import html_report
+from robot_dynamics.identification.joint_resonance import SIDES
+from robot_dynamics.recordings.bag_reader import is_bag
 from robot_dynamics.recordings.signals import joint_signals
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import located, split_arguments
@@ -89,9 +99,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", type=output_file, help="report to write, .html")
     parser.add_argument(
         "--only",
-        choices=("gravity", "friction"),
-        help="identify less: gravity from static poses, or friction from sweeps of one joint at a "
-        "time; the rest stays as the URDF has it",
+        choices=("gravity", "friction", "stiffness"),
+        help="identify less: gravity from static poses, friction from sweeps of one joint at a "
+        "time, or stiffness of elastic joints, from the links and --motors, or from the resonances "
+        "of one side; the rest stays as the URDF, or the .yaml beside it, has it",
+    )
+    parser.add_argument(
+        "--motors",
+        type=Path,
+        metavar="RECORDING",
+        help="positions of the motors, recorded with those of the links",
+    )
+    parser.add_argument(
+        "--motor-topic",
+        default="motor_states",
+        help="topic of the motors in a bag (default: motor_states)",
+    )
+    parser.add_argument(
+        "--encoders",
+        choices=SIDES,
+        default=MOTOR,
+        help="side of elastic joints in the recording, for their resonances (default: motor)",
     )
     parser.add_argument(
         "--anyway", action="store_true", help="write a URDF even if the verdict is not to use it"
@@ -146,6 +174,8 @@ def run(arguments: argparse.Namespace) -> int:
         if gains.missing:
             return _some_gains(arguments, robot, gains)
         recordings = [gains.on(recording) for recording in recordings]
+    if arguments.only == "stiffness":
+        return _stiffness(arguments, robot, recordings, out.with_suffix(".yaml"))
     if arguments.only is not None:
         return _part(arguments, robot, recordings, source, out)
     coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
@@ -199,10 +229,7 @@ def _part(
     out: Path,
 ) -> int:
     """Identify gravity or friction only, write the files and print what is determined."""
-    for option in ("any_bodies", "report"):
-        if getattr(arguments, option):
-            raise ArgumentError(f"--{option.replace('_', '-')} is of a full identification; leave "
-                                "it out with --only")  # fmt: skip
+    _refuse_whole(arguments)
     rotors = np.zeros(robot.dof)
     found: GravityFit | FrictionFit
     with stages() as progress:
@@ -238,6 +265,42 @@ def _part(
     if not written:
         print(_not_written(out), file=sys.stderr)
     return 0 if good else NOT_GOOD
+
+
+def _stiffness(
+    arguments: argparse.Namespace, robot: Robot, recordings: Sequence[Recording], out: Path
+) -> int:
+    """Identify the stiffness of elastic joints, and write it into the parameter file."""
+    _refuse_whole(arguments)
+    if len(recordings) != 1:
+        raise ArgumentError(f"--only stiffness takes 1 recording; {len(recordings)} are given")
+    found: ElasticityFit | ResonanceFit
+    rotors: Array | None = None
+    if arguments.motors is not None:
+        arguments.topic = arguments.motor_topic if is_bag(arguments.motors) else None
+        (motors,) = read_recordings(arguments, robot, [arguments.motors])
+        found = identify_elasticity(robot, recordings[0], motors, cutoff=arguments.cutoff)
+    else:
+        found = resonances = identify_resonance(robot, recordings[0], arguments.encoders)
+        rotors = resonances.rotor_inertia
+    bends = bool(np.isfinite(found.elasticity.stiffness).any())
+    if bends:
+        write_elasticity(out, robot, found.elasticity, rotors)
+    if arguments.json:
+        print_json({"robot": robot.name, "only": arguments.only, **found._asdict(),
+                    "files": [str(out)] * bends})  # fmt: skip
+    else:
+        print(found.table(robot))
+        print(f"wrote {out}" if bends else "wrote nothing")
+    return 0 if bends else NOT_GOOD
+
+
+def _refuse_whole(arguments: argparse.Namespace) -> None:
+    """Refuse the options of a full identification."""
+    for option in ("any_bodies", "report"):
+        if getattr(arguments, option):
+            raise ArgumentError(f"--{option.replace('_', '-')} is of a full identification; leave "
+                                "it out with --only")  # fmt: skip
 
 
 def _ratios(

@@ -24,7 +24,7 @@ CONTROLLER = "/**/controller_node"
 TERMS = tuple(term.name for term in fields(Friction))
 
 HEADER = """\
-# Friction and rotor inertia that were identified, which controller_node, feedforward_node,
+# Friction, rotors and elasticity that were identified, which controller_node, feedforward_node,
 # monitor_node and simulator_node take; half-widths of the 95 % bands of the efforts as recorded,
 # for controller_node and monitor_node; and the thresholds of external efforts of controller_node:
 #   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
@@ -78,21 +78,13 @@ def write_parameters(
         joint: {term: float(getattr(drives.friction, term)[j]) for term in TERMS}
         for j, joint in enumerate(robot.joint_names)
     }
-    rotors = {
-        joint: {"inertia": float(inertia), "ratio": 1.0}
-        for joint, inertia in zip(robot.joint_names, drives.rotor_inertia, strict=True)
-    }
+    rotors = _rotors(robot, drives.rotor_inertia)
     content: dict[str, dict[str, Any]] = {
         "/**": {"friction": friction, "rotor": rotors},
         CONTROLLER: {},
     }
     if drives.elasticity is not None:
-        rows = zip(robot.joint_names, *drives.elasticity, strict=True)
-        content["/**"]["elasticity"] = {
-            joint: {"stiffness": float(stiffness), "damping": float(damping)}
-            for joint, stiffness, damping in rows
-            if np.isfinite(stiffness)
-        }
+        content["/**"]["elasticity"] = _springs(robot, drives.elasticity)
     if deviation is not None:
         thresholds = identified_thresholds(robot, deviation).tolist()
         limits = {
@@ -104,9 +96,55 @@ def write_parameters(
         for node in (CONTROLLER, "/**/monitor_node"):  # others would warn about them
             content.setdefault(node, {})["bands"] = _thresholds(robot, drives.bands)
         content["/**/identification"] = {"bands": _of_bands(robot, drives.bands)}
-    nodes = {name: {"ros__parameters": own} for name, own in content.items() if own}
-    text = HEADER + yaml.dump(nodes, Dumper=_Dumper, sort_keys=False)
+    _write(path, {name: {"ros__parameters": own} for name, own in content.items() if own})
+
+
+def write_elasticity(
+    path: str | os.PathLike[str],
+    robot: Robot,
+    elasticity: JointElasticity,
+    rotor_inertia: Array | None = None,
+) -> None:
+    """Write elasticity into a parameter file, and keep what else it holds.
+
+    Args:
+        path: The file; a new one, if there is none.
+        robot: The robot.
+        elasticity: Stiffness and damping; joints of infinite stiffness are left out.
+        rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg; by default as before.
+
+    Raises:
+        RecordingError: If the file is there, and is no parameter file.
+    """
+    content: Any = {}
+    if os.path.exists(path):
+        read_parameters(path, robot)  # refuses another file
+        content = read_yaml(path, RecordingError, "parameters")
+    own = content.setdefault("/**", {}).setdefault("ros__parameters", {})
+    own["elasticity"] = _springs(robot, elasticity)
+    if rotor_inertia is not None:
+        own["rotor"] = _rotors(robot, rotor_inertia)
+    _write(path, content)
+
+
+def _write(path: str | os.PathLike[str], content: Any) -> None:
+    text = HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False)
     write_whole(path, text.encode())
+
+
+def _springs(robot: Robot, elasticity: JointElasticity) -> dict[str, dict[str, float]]:
+    return {
+        joint: {"stiffness": float(stiffness), "damping": float(damping)}
+        for joint, stiffness, damping in zip(robot.joint_names, *elasticity, strict=True)
+        if np.isfinite(stiffness)
+    }
+
+
+def _rotors(robot: Robot, rotor_inertia: Array) -> dict[str, dict[str, float]]:
+    return {
+        joint: {"inertia": float(inertia), "ratio": 1.0}
+        for joint, inertia in zip(robot.joint_names, rotor_inertia, strict=True)
+    }
 
 
 def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
