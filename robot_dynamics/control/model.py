@@ -76,6 +76,8 @@ class Model:
             default that of the robot.
         encoders: Side of elastic joints whose positions and velocities are measured, one of
             `two_masses.ENCODERS`.
+        resonance_share: Largest natural frequency of the feedback of an elastic joint that a
+            `Tuner` allows, relative to its lowest resonance; 0 for any that is stable.
         memory: State of presliding friction; by default a new one, if the friction has it.
             Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
             moves it on by `follow`.
@@ -108,6 +110,7 @@ class Model:
     base: Base = None
     elasticity: JointElasticity | None = None
     encoders: str = LINK
+    resonance_share: float = 0.0
     memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 

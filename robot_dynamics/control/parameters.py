@@ -190,6 +190,9 @@ _TABLE = (
     Parameter("encoders", "string", LINK, "Side of elastic joints in joint_states; with both, the "
               "positions of the links and the velocities of the motors", choices=ENCODERS,
               fixed=(NODES,), users=(NODES,)),
+    Parameter("resonance_share", "double", 0.0, "Largest natural frequency of feedback over the "
+              "lowest resonance of an elastic joint", "", 0.0, 1.0, "0 for any stable one",
+              fixed=(NODES,), users=(NODES,)),
     Parameter("friction_width", "double", DEFAULT_WIDTH, "Speed at which compensated Coulomb "
               "friction reaches 76 %", MOVING, 1e-6, 10.0),
     Parameter("gravity", "double_array", None, "Gravitational acceleration in axes of the root "

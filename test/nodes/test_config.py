@@ -103,6 +103,7 @@ def test_every_quantity_has_its_unit_in_its_description(kind):
         "mass_factor",
         "mass_error",
         "damping_ratio",
+        "resonance_share",
         "share",
         "loss",
         "selection",

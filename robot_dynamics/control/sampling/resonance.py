@@ -177,7 +177,8 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
     The natural frequency of each joint is reduced until the joint alone is stable at its least and
     greatest inertia, with twice its gains; then those of all joints until the whole arm is. Where
     that leaves less than wanted, the mode feedforward uses the mass matrix, at a bandwidth that is
-    stable: with gravity at the measured positions a soft arm does not fall.
+    stable: with gravity at the measured positions a soft arm does not fall. `resonance_share` of
+    the model limits both further.
 
     Args:
         model: The arm with gains that fit its sampling.
@@ -188,17 +189,22 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
     M = np.linalg.inv(inverses)
     moved = np.diagonal(M, axis1=1, axis2=2)
     free = 1.0 / np.diagonal(inverses, axis1=1, axis2=2)
-    shares = np.ones(len(gains.kp))
+    shares, slowest = np.ones(len(gains.kp)), np.inf
     for i in loop.masses.joints:
         inertia = np.array([free[:, i].min(), free[:, i].max(), moved[:, i].max()])
+        if model.resonance_share:
+            lowest = model.resonance_share * loop.resonance(moved.max(axis=0))[i]
+            own = np.sqrt(gains.kp[i] / (inertia[-1] + loop.rotors[i]))
+            shares[i], slowest = min(lowest / own, 1.0), min(lowest, slowest)
         alone = loop.joint(i).sampled(inertia[:, None, None], sampling)
-        shares[i] = _largest_share(alone, gains.kp[i : i + 1], gains.kd[i : i + 1])
+        kp, kd = (x[i : i + 1] for x in (gains.kp * shares**2, gains.kd * shares))
+        shares[i] *= _largest_share(alone, kp, kd)
     some = M[:: max(len(M) // POSES, 1)]
     together = loop.sampled(some, sampling)
     shares = shares * _largest_share(together, gains.kp * shares**2, gains.kd * shares)
     if (shares == 1.0).all():
         return replace(model, inertia_weighted=False)
-    moved_by_motors, w = some + np.diag(loop.rotors), model.bandwidth
+    moved_by_motors, w = some + np.diag(loop.rotors), min(model.bandwidth, slowest)
     damping = 2.0 * model.damping_ratio * w * moved_by_motors
     bandwidth = w * _largest_share(together, w * w * moved_by_motors, damping)
     kp, kd, ki = gains.kp * shares**2, gains.kd * shares, gains.ki * shares**3

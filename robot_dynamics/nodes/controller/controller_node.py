@@ -129,6 +129,7 @@ class ControllerNode(ControllerBase):
             self._joints.gains(),
             bandwidth=parameters.bandwidth,
             damping_ratio=parameters.damping_ratio,
+            resonance_share=parameters.resonance_share,
         )
         self._drives = (
             DeclaredDriveGains(self, self._on_drives_changed) if parameters.by_drives else None

@@ -42,6 +42,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     mode: str = listed("mode")
     bandwidth: float = listed("bandwidth")
     damping_ratio: float = listed("damping_ratio")
+    resonance_share: float = listed("resonance_share")
     fade: float = listed("fade")
     integral_time: float = listed("integral_time")
     state_timeout: float = listed("state_timeout")

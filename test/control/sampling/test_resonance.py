@@ -1,5 +1,7 @@
 """Gains of elastic joints: Routh's limit of one joint, and arms that come to rest in simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,18 @@ def test_gains_that_know_no_springs_make_it_grow():
     early, late = twisting_arm("ur5", 0.01, "link", fitting=False)
     assert early > 1.0
     assert late > 1.0
+
+
+def test_a_share_of_the_resonance_limits_the_bandwidth_on_either_side():
+    resonance = np.sqrt(K * (1.0 / M + 1.0 / B))
+    wanted = Gains([400.0 * (M + B)], [40.0 * (M + B)])  # 20 rad/s
+    for encoders, share in (("motor", 0.1), ("link", 0.005)):
+        model = replace(disc(encoders), resonance_share=share)
+        fitting = Tuner(model.dynamics).model(model, wanted, 20.0, Sampling.of(1e-3))
+        own = np.sqrt(fitting.gains.kp[0] / (M + B))
+        assert own == pytest.approx(share * resonance, rel=1e-6)
+        assert fitting.gains.kd[0] / wanted.kd[0] == pytest.approx(own / 20.0)
+        assert fitting.bandwidth == pytest.approx(share * resonance, rel=1e-6)
 
 
 def test_the_line_names_joints_and_resonances():
