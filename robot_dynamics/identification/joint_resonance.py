@@ -111,6 +111,7 @@ def identify_resonance(robot: Robot, recording: Recording, side: str = MOTOR) ->
 
     Raises:
         RecordingError: If the motion is too large, or too short.
+        UnknownNameError: If `side` is none of them.
     """
     check_known("side", side, "robot_dynamics.identification", SIDES)
     away = np.abs(recording.q - recording.q.mean(axis=0)).max(axis=0)
