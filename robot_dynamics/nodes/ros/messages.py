@@ -427,7 +427,7 @@ class MeasuredMotion(JointReader):
     @property
     def qdd(self) -> Array:
         """Accelerations, the slope of the latest velocities, shape (n,)."""
-        known = self._velocities
+        known = tuple(self._velocities)  # to which another thread may add
         if not known or known[-1][0] - known[0][0] < SHORTEST_SLOPE_S:
             return np.zeros(len(self.joint_names))
         t = np.array([time for time, _ in known])
