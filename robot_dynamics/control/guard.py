@@ -285,11 +285,11 @@ def _trust(x: Any, age: Any, late_by: Any) -> Any:
 
 def _judge(x: Any, received: Any) -> dict[str, Any]:
     """Return whether the state that came fits the one received before, and the last one."""
-    step = _elapsed(x.state_stamp - x.received_stamp, x.state_came - x.received_at)
+    step = elapsed(x.state_stamp - x.received_stamp, x.state_came - x.received_at)
     beyond, slack = _unexplained(x, x.received_q, x.received_qd, step)
     steps = negated(any_of(less(slack, abs(beyond))))
     fits = both(less(0.5, x.fitting), steps)
-    aged = _elapsed(x.state_stamp - x.stamp, x.state_came - x.state_at)
+    aged = elapsed(x.state_stamp - x.stamp, x.state_came - x.state_at)
     jump, most = _unexplained(x, x.q, x.qd, aged)
 
     stands = less(abs(position_error(x.state_q, x.received_q, x.continuous)), 1e-12)
@@ -337,7 +337,7 @@ def _judge(x: Any, received: Any) -> dict[str, Any]:
     }
 
 
-def _elapsed(by_stamps: Any, by_arrival: Any) -> Any:
+def elapsed(by_stamps: Any, by_arrival: Any) -> Any:
     """Return the time from one state to the next over which velocities explain a step of position.
 
     A clock of a simulation runs at another speed than that of the arrival, or stands still. The
@@ -357,8 +357,12 @@ def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:
         step: Time since then, s.
     """
     moved = position_error(x.state_q, q, x.continuous)
-    slack = JUMP * x.nearest + JUMP_SPEED * x.velocity * step
-    return moved - step * (x.state_qd + qd) / 2.0, slack
+    return moved - step * (x.state_qd + qd) / 2.0, noise(x.nearest, x.velocity, step)
+
+
+def noise(nearest: Any, velocity: Any, step: Any) -> Any:
+    """Return the displacement in a step of a time, s, that may be noise, rad or m."""
+    return JUMP * nearest + JUMP_SPEED * velocity * step
 
 
 def words_for_flaw(flaw: int, joint: str, value: float, units: tuple[str, str]) -> str:
@@ -373,6 +377,3 @@ def words_for_flaw(flaw: int, joint: str, value: float, units: tuple[str, str]) 
     own = {"position": units[0], "velocity": units[1]}
     quantity = QUANTITIES.get(Flaw(flaw), "position")
     return FLAWS[Flaw(flaw)].format(joint=joint, value=f"{value:.3g} {own.get(quantity, quantity)}")
-
-
-__all__ = ["BELIEVED", "FLAWS", "QUANTITIES", "Flaw", "believe", "words_for_flaw"]

@@ -6,7 +6,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import continuous_joints, position_error
-from robot_dynamics.control.guard import CONFIRMED, JUMP, JUMP_SPEED, LONGEST_STEP_S
+from robot_dynamics.control.guard import CONFIRMED, LONGEST_STEP_S, elapsed, noise
 from robot_dynamics.control.limits import NEAR, default_tracking_errors, velocity_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
@@ -32,8 +32,8 @@ class BelievedStates(StateReader):
     def __init__(self, robot: Robot, cutoff: float = 0.0) -> None:
         continuous = continuous_joints(robot)
         self._continuous = continuous if continuous.any() else None
-        self._noise = JUMP * NEAR * default_tracking_errors(robot)
-        self._fastest = (1.0 + JUMP_SPEED) * velocity_limits(robot)
+        self._nearest = NEAR * default_tracking_errors(robot)
+        self._fastest = velocity_limits(robot)
         super().__init__(robot, ("position",), cutoff)
 
     def forget(self) -> None:
@@ -60,9 +60,8 @@ class BelievedStates(StateReader):
             self.q[:], self._believed_at = q, stamp
 
     def _follows(self, before: Array, elapsed_ns: int) -> bool:
-        """Return whether the positions can follow earlier ones."""
-        elapsed = abs(elapsed_ns) / NS_PER_S
-        if not 0.0 < elapsed < LONGEST_STEP_S:  # also where there are no stamps
-            elapsed = LONGEST_STEP_S
+        """Return whether the positions can follow earlier ones; velocities may be unknown."""
+        step = elapsed(elapsed_ns / NS_PER_S or -1.0, LONGEST_STEP_S)  # 0 without stamps
         displacement = np.abs(position_error(self.position, before, self._continuous))
-        return bool((displacement <= self._noise + self._fastest * elapsed).all())
+        most = self._fastest * step + noise(self._nearest, self._fastest, step)
+        return bool((displacement <= most).all())
