@@ -45,6 +45,7 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.export.controllers_config import CONTROLLER
 from robot_dynamics.export.drivers import recognized
+from robot_dynamics.foundation.node_parameters import by_node
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.robot.catalogue import located
@@ -308,19 +309,9 @@ def controller_values(path: str) -> dict[str, Any]:
     controller_manager, or of the only node of the file, and those of all nodes.
     """
     wanted = "controller_node: {ros__parameters: {...}}"
-    tree = read_yaml(path, ArgumentError, wanted)
     found: dict[str, dict[str, Any]] = {}
-
-    def collect(name: str, part: object) -> None:
-        if not isinstance(part, dict):
-            return
-        for key, value in part.items():
-            if key == "ros__parameters" and isinstance(value, dict):
-                found.setdefault(name.rpartition("/")[2], {}).update(flat(value))
-            else:
-                collect(str(key), value)
-
-    collect("", tree)
+    for node, values in by_node(read_yaml(path, ArgumentError, wanted)):
+        found.setdefault(node, {}).update(values)
     common, manager = found.pop("**", {}), found.get("controller_manager", {})
     only = next(iter(found.values()), None) if len(found) == 1 else None
     own = found.get("controller_node", found.get(CONTROLLER, only))
@@ -329,12 +320,3 @@ def controller_values(path: str) -> dict[str, Any]:
     rate = {"rate": manager["update_rate"]} if "update_rate" in manager else {}
     of_file = ("type", "model", "joints")
     return {**common, **rate, **{name: own[name] for name in own if name not in of_file}}
-
-
-def flat(tree: Mapping[Any, Any], before: str = "") -> dict[str, Any]:
-    """Return nested parameters by their names with dots."""
-    found: dict[str, Any] = {}
-    for key, value in tree.items():
-        name = f"{before}{key}"
-        found |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return found

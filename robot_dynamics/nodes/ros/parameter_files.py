@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import rclpy
@@ -14,6 +14,7 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.node_parameters import by_node
 
 
 def check_config(argument: str, path: str) -> None:
@@ -48,21 +49,11 @@ def parameter_in(path: str, node: str, name: str) -> object:
         node: Name of the node, in any namespace.
         name: Of the parameter, with dots.
     """
-    found = None
-    for key, value in flat(yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}):
-        place, _, last = key.partition(".ros__parameters.")
-        if last == name and place.strip("/").rpartition("/")[2] in (node, "**", "*"):
-            found = value
+    found: object = None
+    for one, values in by_node(yaml.safe_load(Path(path).read_text(encoding="utf-8"))):
+        if one in (node, "**", "*"):
+            found = values.get(name, found)
     return found
-
-
-def flat(tree: object, key: str = "") -> Iterator[tuple[str, object]]:
-    """Return the leaves of nested mappings by their keys, joined by dots."""
-    if not isinstance(tree, Mapping):
-        yield key, tree
-        return
-    for name, value in tree.items():
-        yield from flat(value, f"{key}.{name}" if key else str(name))
 
 
 def parameters_text(values: Mapping[str, Mapping[str, object]]) -> str:
