@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -53,11 +52,6 @@ class Gains:
                 may_be_infinite=setting.name == "i_clamp",
             )
             object.__setattr__(self, setting.name, checked)
-
-    @functools.cached_property
-    def has_integral(self) -> bool:
-        """Return whether any joint has an integral part."""
-        return bool(self.ki.any())
 
 
 def ideal_gains(

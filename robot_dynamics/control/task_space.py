@@ -133,14 +133,6 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
     }
 
 
-def motion_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
-    """Return the further inputs of a law whose target is that of a motion of n joints."""
-    return {
-        "motion": (2, n),  # its velocities and accelerations; its positions are the posture
-        "along": (1,),  # 1 if there is such a motion, else 0
-    }
-
-
 class ReturnNumbers(NamedTuple):
     """Numbers of the input `returning`: bounds on the speed of an end effector that springs back.
 
@@ -177,24 +169,6 @@ class ForceNumbers(NamedTuple):
     moment: Any
     fresh: Any
     dt: Any
-
-
-def end_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
-    """Return the further input of a law that keeps n joints within their ranges."""
-    return {"ends": (2, n)}  # positions at which joints are stopped; infinite for none
-
-
-RETURN_SHAPES: Mapping[str, tuple[int, ...]] = {"returning": (len(ReturnNumbers._fields),)}
-"""Further inputs of a law that bounds the speed of an end effector that springs back."""
-
-FEEDBACK_SHAPES: Mapping[str, tuple[int, ...]] = {
-    "measured_wrench": (
-        6,
-    ),  # wrench that the end effector exerts as a sensor measures it, in axes of the end effector
-    "correction": (2, 6),  # filtered error of the wrench, and its integral, in axes S
-    "feedback": (len(ForceNumbers._fields),),
-}
-"""Further inputs of a law with force feedback, which returns `next_correction`."""
 
 
 def rotation_vector(R: Array, free_axis: Array | None = None) -> Array:
@@ -302,24 +276,13 @@ class StableSpring(NamedTuple):
         return np.asarray(self.root @ solve(self.softness, pulled))
 
     def damping(self, ratio: Any, v: Array) -> Array:
-        """Return D v with the damping in which every mode has one damping ratio, shape (6,)."""
+        """Return D v with the damping in which every mode has one damping ratio, shape (6,).
+
+        D = 2 z L (L^T A L)^(-1/2) L^T for the stiffness L L^T and the apparent mass A^(-1): the
+        double diagonalisation of [AlbuSchaeffer2003]. A direction with little mobility, as near a
+        singularity, has a bounded damping.
+        """
         return _inverse_root(self.squares, self.root, ratio, v)
-
-
-def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
-    """Return D v with the damping in which every mode of the end effector has one damping ratio.
-
-    D = 2 z L (L^T A L)^(-1/2) L^T for the stiffness K = L L^T and the apparent mass A^(-1): the
-    double diagonalisation of [AlbuSchaeffer2003]. A direction with little mobility, as near a
-    singularity, has a bounded damping.
-
-    Args:
-        mobility: A, shape (6, 6), 1/kg, 1/(kg m) and 1/(kg m^2), positive semidefinite.
-        root: L, shape (6, 6).
-        ratio: Damping ratio.
-        v: Velocities, shape (6,).
-    """
-    return _inverse_root(root.T @ mobility @ root, root, ratio, v)
 
 
 def _inverse_root(B: Array, root: Array, ratio: Any, v: Array) -> Array:
@@ -348,8 +311,14 @@ def task_equations(
         arm: Equations of the arm.
         mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
         projector: One of `PROJECTORS`.
-        x: Arrays by the names in `input_shapes`; "fastest" and those in `motion_shapes`,
-            `end_shapes`, `RETURN_SHAPES` and `FEEDBACK_SHAPES` may be left out.
+        x: Arrays by the names in `input_shapes`; "fastest" and these may be left out:
+            "motion", shape (2, n): velocities and accelerations of the motion of the joints whose
+            positions are the posture, and "along", (1,): 1 if there is such a motion, else 0.
+            "ends", (2, n): positions at which joints are stopped; infinite for none.
+            "returning": `ReturnNumbers`, for a law that bounds the speed of an end effector that
+            springs back. "feedback": `ForceNumbers`, for one with force feedback; with them
+            "measured_wrench", (6,), which the end effector exerts as a sensor measures it, in its
+            axes, and "correction", (2, 6): filtered error of the wrench, and its integral, in S.
 
     Returns:
         effort: Joint efforts without gravity and friction, shape (n,), N m or N.
@@ -412,7 +381,7 @@ def task_equations(
     spring = end_effector.pull(pulled)
     spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
     # A constant error e brings the end effector to the velocity D^-1 K e, which is A D e / (2 z)^2
-    # for the damping D of `damping_effort`. One that is given counts as if it were critical
+    # for its damping D. One that is given counts as if it were critical
     ratio = select(0.0, numbers.damping_ratio, numbers.damping_ratio, 1.0)
     returns = inertial_mobility @ end_effector.damping(0.25, bounded) / ratio
     if "returning" in x:

@@ -20,7 +20,6 @@ from robot_dynamics.control.task_space import (
     KINEMATIC,
     OPERATIONAL_SPACE,
     StableSpring,
-    damping_effort,
     input_shapes,
     rotation_vector,
     spring_moment,
@@ -129,7 +128,8 @@ def test_every_mode_of_the_end_effector_has_the_damping_ratio(seed):
     rng = np.random.default_rng(seed)
     F, G = rng.normal(size=(2, 6, 6))
     A, K = F @ F.T + 0.3 * np.eye(6), G @ G.T + 0.3 * np.eye(6)
-    D = np.column_stack([damping_effort(A, np.linalg.cholesky(K), 0.7, v) for v in np.eye(6)])
+    spring = StableSpring.of(A, np.linalg.cholesky(K), 1e8)  # rad/s: K itself
+    D = np.column_stack([spring.damping(0.7, v) for v in np.eye(6)])
     squares, modes = scipy.linalg.eigh(K, np.linalg.inv(A))
     if squares.max() / squares.min() > 1e3:
         return  # beyond the range of the five terms
