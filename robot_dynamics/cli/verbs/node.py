@@ -8,20 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 
 from robot_dynamics.errors import check_known
+from robot_dynamics.nodes import executables
 
-NODES = (
-    "simulator_node",
-    "feedforward_node",
-    "controller_node",
-    "trajectory_node",
-    "viewer_node",
-    "marker_node",
-    "recorder_node",
-    "monitor_node",
-    "composed_nodes",
-)
+NODES = [name for name, run in vars(executables).items() if isinstance(run, partial)]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
         UnknownNameError: If there is no such node.
     """
     check_known("node", arguments.name, "robot_dynamics", NODES)
-    from robot_dynamics.nodes import executables  # noqa: PLC0415
-
     sys.argv = [arguments.name, *arguments.arguments]
     getattr(executables, arguments.name)()
     return 0
