@@ -201,11 +201,12 @@ def _header(columns: list[tuple[str, str]], joints: Sequence[str]) -> list[str] 
         return None
     found: list[str] = []
     for word, _ in columns:
-        if word.startswith("-"):
-            found += [""] * int(word[1:])
-        else:
-            found += ["time"] if word == "time" else [f"{word}.{joint}" for joint in joints]
+        found += [""] * int(word[1:]) if word.startswith("-") else _ours(word, joints)
     return found
+
+
+def _ours(word: str, joints: Sequence[str]) -> list[str]:
+    return ["time"] if word == "time" else [f"{word}.{joint}" for joint in joints]
 
 
 def _renamed(
@@ -214,12 +215,8 @@ def _renamed(
     """Return our names for the columns of a header, "" for others."""
     ours: dict[str, str] = {}
     for word, name in columns:
-        if word == "time":
-            names, own = [[name]], ["time"]
-        else:
-            names = [[name.replace("*", str(k + first)) for k in range(len(joints))]
-                     for first in (0, 1)]  # fmt: skip
-            own = [f"{word}.{joint}" for joint in joints]
+        own = _ours(word, joints)
+        names = [[name.replace("*", str(k + first)) for k in range(len(own))] for first in (0, 1)]
         there = next((one for one in names if set(one) <= set(header)), None)
         if there is None:
             missing = next(one for one in names[-1] if one not in header)
