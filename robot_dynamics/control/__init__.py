@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from robot_dynamics.control.status import Status
     from robot_dynamics.control.task import Task
     from robot_dynamics.control.task_settings import TaskSettings
-    from robot_dynamics.control.watchdog import Watchdog
 
 __all__ = [
     "MODES",
@@ -56,7 +55,6 @@ __all__ = [
     "Status",
     "Task",
     "TaskSettings",
-    "Watchdog",
     "continuous_joints",
     "effort_limits",
     "gains_for",
@@ -104,7 +102,6 @@ _HOMES = {
     "status": ("Status",),
     "task": ("Task",),
     "task_settings": ("TaskSettings",),
-    "watchdog": ("Watchdog",),
 }
 
 __getattr__, __dir__ = late(__name__, _HOMES)

@@ -233,7 +233,7 @@ class Controller:
             True if every number is finite; otherwise the reference is ignored.
         """
         if isinstance(reference, Reference):
-            reference = ReferenceSegment.at(*reference[:3])
+            reference = ReferenceSegment.at(*reference)
         before, after, share, ahead, tau = reference
         arrived = self._arrived
         if present is None:

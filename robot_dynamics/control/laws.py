@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,16 +16,8 @@ from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
 from robot_dynamics.control.limits import Limited
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
-
-
-class InTaskSpace(Protocol):
-    """A task in task space; see `task.Task`."""
-
-    def effort(self, model: Model, mode: str, measured: Measured) -> Array:
-        """Return efforts without gravity, shape (n,)."""
 
 
 class FeedbackGains(Protocol):
@@ -42,21 +33,17 @@ class FeedbackGains(Protocol):
 
 
 class Reference(NamedTuple):
-    """Desired motion. A law in task space has a task in place of positions and velocities.
-
-    A law in task space has a task in their place.
+    """Desired motion.
 
     Args:
         q: Positions, shape (n,), rad or m.
         qd: Velocities, shape (n,), rad/s or m/s.
         tau: Efforts of the model, shape (n,), N m or N.
-        task: The task, of a law in task space.
     """
 
     q: Array
     qd: Array
     tau: Array
-    task: InTaskSpace | None = None
 
 
 class Measured(NamedTuple):
@@ -177,13 +164,6 @@ def weightless(model: Model, reference: Reference, measured: Measured) -> Array:
     return b + model.friction_effort(reference.qd, b)
 
 
-def in_task_space(mode: str, model: Model, reference: Reference, measured: Measured) -> Array:
-    """Return gravity and the efforts of a law in task space; see `task_space.task_equations`."""
-    if reference.task is None:
-        raise ArgumentError(f"mode '{mode}' needs a task; give the controller one")
-    return model.gravity(measured.q) + reference.task.effort(model, mode, measured)
-
-
 def integrated(integral: Array, step: Array, clamp: Array, last: Limited) -> Array:
     """Return the integral part of a PID after a cycle, shape (n,), N m or N.
 
@@ -210,7 +190,8 @@ class ControlLaw:
         by_joint: Whether that feedback, PD by the gains of the model, is added.
         feedback: Whether it brings the arm to the reference; if not, a person may lead it. One that
             does is given an integral part, by the time step, and its tracking error is watched.
-        in_task_space: Whether a task stands in place of the reference.
+        in_task_space: Whether a task stands in place of the reference: `task_space.task_equations`
+            are added.
     """
 
     equations: Callable[[Model, Reference, Measured], Array]
@@ -261,7 +242,7 @@ FLOATING = ControlLaw(floating, feedback=False)
 """Law after a collision, with the reaction `float`."""
 
 TASK_MODES: Mapping[str, ControlLaw] = {
-    mode: ControlLaw(partial(in_task_space, mode), feedback=False, in_task_space=True)
+    mode: ControlLaw(gravity_here, feedback=False, in_task_space=True)
     for mode in (IMPEDANCE, OPERATIONAL_SPACE)
 }
 """Control modes of the end effector by name."""

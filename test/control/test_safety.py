@@ -1,41 +1,16 @@
-"""Watchdogs, soft limits and fades."""
+"""Brakes, soft limits and fades."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot_dynamics.control import SoftLimits, Watchdog
+from robot_dynamics.control import SoftLimits
 from robot_dynamics.control.controller import all_finite
 from robot_dynamics.control.fields import Facts, Layout
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.transitions import Fade, smooth_step
 from robot_dynamics.control.watches import WATCHES, watch_brakes
-
-
-def test_a_watchdog_tells_each_change_once():
-    dog = Watchdog(0.1)
-    told = []
-    for now, fed in [(0.0, 0), (1.0, 1), (1.05, 0), (1.2, 0), (1.3, 0), (1.4, 1), (1.41, 0)]:
-        if fed:
-            dog.feed(now)
-        told.append(dog.change(now))
-    assert told == [None, "fresh", None, "stale", None, "fresh", None]
-
-
-def test_a_watchdog_is_stale_before_anything_came_and_after_its_timeout():
-    dog = Watchdog(0.1)
-    assert dog.stale(0.0) and dog.age(0.0) == np.inf
-    dog.feed(5.0)
-    assert not dog.stale(5.1)
-    assert dog.stale(5.1001)
-
-
-def test_a_watchdog_without_timeout_never_barks_once_fed():
-    dog = Watchdog(np.inf)
-    dog.feed(0.0)
-    assert not dog.stale(1e9)
-
 
 # -- brakes ---------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from robot_dynamics.control import Watchdog
 from robot_dynamics.control.elastic_feedforward import drive_reference, link_positions
 from robot_dynamics.control.transitions import Fade
 from robot_dynamics.errors import RobotDynamicsError
@@ -90,7 +89,7 @@ class WrenchInput:
         q: Returns the desired positions, shape (n,); None while wrenches are ignored.
 
     Attributes:
-        received: Whether a wrench has come.
+        received: Whether a wrench has come and is not too old.
     """
 
     def __init__(
@@ -100,14 +99,13 @@ class WrenchInput:
         q: Callable[[], Array | None],
     ) -> None:
         self._node, self._arm, self._q = node, arm, q
-        self._watchdog = Watchdog(np.inf)
-        self.received = False
+        self.received, self._received_at = False, -np.inf
         self.use(node.parameters)
         node.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
 
     def use(self, parameters: FeedforwardParameters) -> None:
         """Use the times of new parameters."""
-        self._watchdog.timeout = parameters.wrench_timeout
+        self._timeout = parameters.wrench_timeout
         self._arm.load.wrench.duration = parameters.wrench_ramp
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
@@ -123,13 +121,11 @@ class WrenchInput:
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("wrench", f"wrench refused: {error}")
             return
-        self._watchdog.feed(self._node.now())
-        self.received = True
+        self._received_at, self.received = self._node.now(), True
 
     def check(self, now: float) -> None:
         """Return the wrench to zero if the last one is too old at steady time `now`, s."""
-        if self._watchdog.change(now) == "stale":
+        if now - self._received_at > self._timeout:
+            self.received = False
             self._arm.load.wrench.aim(np.zeros(6))
-            self._node.get_logger().warning(
-                f"no wrench for {self._watchdog.timeout:g} s; returning to zero"
-            )
+            self._node.get_logger().warning(f"no wrench for {self._timeout:g} s; returning to zero")
