@@ -65,11 +65,11 @@ class TwoMasses:
         motors = {joint: self.n + k for k, joint in enumerate(self.joints)}
         return [motors.get(j, j) for j in range(self.n)]
 
-    def at_drives(self, values: Array, elsewhere: float = 0.0) -> Array:
+    def at_drives(self, values: Array) -> Array:
         """Return values of the joints at the coordinates of their drives, shape (size,)."""
         if not self.joints:
             return values
-        found = np.full(self.size, elsewhere, dtype=values.dtype)
+        found = np.full(self.size, 0.0, dtype=values.dtype)
         found[self.drives] = values
         return found
 

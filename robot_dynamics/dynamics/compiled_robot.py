@@ -333,10 +333,14 @@ class CompiledRobot:
         """Return the function of a library, made when first asked for."""
         made = self._functions.get((library, name, variant))
         if made is None:
-            module = imported(f"robot_dynamics.compiler.arrays.{library}_function")
-            make: Callable[..., Callable[..., Any]] = getattr(module, f"{library}_function")
-            made = make(self._differentiable(name, variant), name)
-            if library != "casadi":  # whose functions pickle by themselves
+            equations = self._differentiable(name, variant)
+            if library == "casadi":  # whose functions pickle by themselves
+                written = imported("robot_dynamics.compiler.source.array_libraries")
+                made = written.library_function(library, equations.program, "a function of CasADi")
+            else:
+                module = imported(f"robot_dynamics.compiler.arrays.{library}_function")
+                make: Callable[..., Callable[..., Any]] = getattr(module, f"{library}_function")
+                made = make(equations, name)
                 made.made_by = _library_function, (self, library, name, variant)  # type: ignore[attr-defined]
             self._functions[library, name, variant] = made
         return made

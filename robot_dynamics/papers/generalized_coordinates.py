@@ -29,26 +29,6 @@ PARALLEL = 1e-9
 """Largest sine between axes that count as parallel: URDFs round their angles to some digits."""
 
 
-def gear_coordinates(robot: Robot, reductions: Mapping[str, float]) -> LinearCoordinates:
-    """Motor angles behind gears: p_i = reduction_i q_i.
-
-    Args:
-        robot: Any robot.
-        reductions: Turns of the motor for one of the joint, by joint; 1 for all others.
-
-    Raises:
-        UnknownNameError: If there is no such joint.
-        SingularCoordinatesError: If a reduction is zero.
-    """
-    ratio = dict.fromkeys(robot.joint_names, 1.0)
-    for joint, reduction in reductions.items():
-        if joint not in ratio:
-            raise unknown_name("joint", joint, f"robot '{robot.name}'", ratio)
-        ratio[joint] = float(reduction)
-    matrix = np.diag(list(ratio.values()))
-    return LinearCoordinates("gears", robot.joint_names, matrix, np.zeros(robot.dof))
-
-
 def remote_drives(robot: Robot, mounted_on: Mapping[str, str]) -> LinearCoordinates:
     """Motor angles where motors stand on other links than the one before their joint.
 

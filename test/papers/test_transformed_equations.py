@@ -25,7 +25,6 @@ from robot_dynamics.papers.generalized_coordinates import (
     ENDPOINT,
     absolute_angles,
     endpoint_coordinates,
-    gear_coordinates,
     remote_drives,
 )
 from robot_dynamics.papers.transformed_equations import transformed_equations
@@ -251,15 +250,19 @@ def test_symbols_of_coordinates_that_never_move_are_refused_by_name():
     )
 
 
+def gears(*reductions):
+    """Motor angles behind gears of the two joints."""
+    return LinearCoordinates("gears", ("joint1", "joint2"), np.diag(reductions), np.zeros(2))
+
+
 def test_coordinates_of_another_robot_are_refused():
-    gears = gear_coordinates(planar(), {})
     lift = Robot(
         "lift",
         (Link("base"), Link("cage", Inertia.from_com(1.0, np.zeros(3), np.zeros((3, 3))))),
         (Joint("slide", JointType.PRISMATIC, "base", "cage", Pose.identity(), (0.0, 0.0, 1.0)),),
     )
     with pytest.raises(ShapeError) as error:
-        transformed_equations(lift, gears, [0.0])
+        transformed_equations(lift, gears(1.0, 1.0), [0.0])
     assert str(error.value) == (
         "the coordinates 'gears' are 2 for robot 'lift' of 1 joints; give as many coordinates as "
         "joints"
@@ -294,8 +297,8 @@ def test_wrong_endpoint_names_say_which_are_possible(names, kind, message):
 
 def test_gear_multiplies_angle_and_divides_torque():
     robot = planar()
-    e = transformed_equations(robot, gear_coordinates(robot, {"joint2": 50.0}), Q)
-    plain = transformed_equations(robot, gear_coordinates(robot, {}), Q)
+    e = transformed_equations(robot, gears(1.0, 50.0), Q)
+    plain = transformed_equations(robot, gears(1.0, 1.0), Q)
     assert pytest.approx(np.diag([1.0, 50.0])) == e.J
     assert e.H[1, 1] == pytest.approx(plain.H[1, 1] / 50.0**2, rel=PRINTED)
     assert e.generalized_force(np.array([10.0, 100.0])) == pytest.approx([10.0, 2.0], rel=PRINTED)
@@ -303,16 +306,11 @@ def test_gear_multiplies_angle_and_divides_torque():
 
 def test_gear_of_ratio_zero_is_singular_and_names_the_joint():
     with pytest.raises(SingularCoordinatesError) as error:
-        gear_coordinates(planar(), {"joint2": 0.0})
+        gears(1.0, 0.0)
     assert str(error.value) == (
         "the coordinates 'gears' are singular everywhere: no joint motion changes +1 joint2; take "
         "other coordinates or another position"
     )
-
-
-def test_gear_of_an_unknown_joint_is_refused():
-    with pytest.raises(UnknownNameError, match="no joint 'elbow' in robot 'planar'"):
-        gear_coordinates(planar(), {"elbow": 2.0})
 
 
 def test_four_bar_transmission_is_the_remote_drive_of_example_5_3():

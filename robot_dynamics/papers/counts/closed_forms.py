@@ -1,8 +1,8 @@
 """Counts of the two closed forms beside the polynomials of Lee, Lee and Nigam.
 
 [Lee1982], table 1, counts the operations for one point of a motion of a general arm
-with n revolute joints. `dalembert_steps` and `lagrange_steps` count this package's equations on
-`general_arm`, step by step; `DIFFERENCES` says where the steps part from the paper.
+with n revolute joints. `dalembert_steps` counts this package's equations on `general_arm`, step by
+step; `DIFFERENCES` says where the steps part from the paper.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes
 from robot_dynamics.compiler.graph.trace import Program, operation_count
 from robot_dynamics.compiler.operation_count import OperationCount
-from robot_dynamics.formulations import dalembert, formulation_named, lagrange
+from robot_dynamics.formulations import dalembert, formulation_named
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.counts.general_arm import trace_general_arm
 from robot_dynamics.robot.robot import Robot
@@ -167,37 +167,6 @@ def dalembert_steps(n: int) -> dict[str, OperationCount]:
         "(32) H, rotation",
         "(33) G",
         "(29) torque",
-    )
-    return _steps(n, names, step)
-
-
-def lagrange_steps(n: int) -> dict[str, OperationCount]:
-    """Count each step of `formulations.lagrange` on the general arm of n joints."""
-
-    def step(name: str, robot: Robot, axes: BaseAxes, qd: Array, qdd: Array) -> Any:
-        links = [lagrange.link_in_base(robot, axes, i) for i in range(len(robot.joints))]
-        H = lagrange.inertia_tensor(robot, axes)
-        if name == "(5-26) Jacobians":
-            return [J_L for _, _, J_L, _ in links]
-        if name == "inertias in base axes":
-            return [I_i for _, I_i, _, _ in links]
-        if name == "(5-28) H":
-            return H
-        h = lagrange.coefficients(lagrange.inertia_tensor_derivatives(robot, axes))
-        if name == "(5-39) h":
-            return h
-        G = lagrange.gravity_efforts(robot, axes)
-        if name == "(5-40) G":
-            return G
-        return H @ qdd + lagrange.velocity_efforts(h, qd) + G
-
-    names = (
-        "(5-26) Jacobians",
-        "inertias in base axes",
-        "(5-28) H",
-        "(5-39) h",
-        "(5-40) G",
-        "(5-38) torque",
     )
     return _steps(n, names, step)
 
