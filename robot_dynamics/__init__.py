@@ -6,11 +6,9 @@ kernels (`compiler`, `dynamics`). Nodes connect the kernels to topics (`nodes`).
 Modules import only from packages earlier in that order.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+from robot_dynamics.foundation.lazy import late
 from robot_dynamics.version import __version__
 
 if TYPE_CHECKING:
@@ -20,20 +18,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Dynamics", "Robot", "__version__", "read_urdf"]
 
-_HOME = {
-    "Dynamics": "robot_dynamics.dynamics.dynamics",
-    "Robot": "robot_dynamics.robot.robot",
-    "read_urdf": "robot_dynamics.robot.urdf.reader",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: reading a URDF needs no compiler."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'robot_dynamics' has no attribute '{name}'")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    """List all names, including those that are not imported yet."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = late(__name__)  # reading a URDF needs no compiler

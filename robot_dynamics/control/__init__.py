@@ -64,44 +64,4 @@ __all__ = [
     "saturate",
 ]
 
-_HOMES = {
-    "actuators": ("Actuators",),
-    "collision": (
-        "Collision",
-        "CollisionMonitor",
-    ),
-    "controller": (
-        "Command",
-        "Controller",
-    ),
-    "friction": ("Friction",),
-    "gains": ("Gains",),
-    "laws": (
-        "MODES",
-        "TASK_MODES",
-        "ControlLaw",
-        "Measured",
-        "Reference",
-        "pd_feedforward",
-        "position_error",
-    ),
-    "limits": (
-        "Limited",
-        "SoftLimits",
-        "effort_limits",
-        "limit_rate",
-        "saturate",
-    ),
-    "load": ("Load",),
-    "model": (
-        "Model",
-        "continuous_joints",
-    ),
-    "sampling.tuning": ("gains_for",),
-    "settings": ("Settings",),
-    "status": ("Status",),
-    "task": ("Task",),
-    "task_settings": ("TaskSettings",),
-}
-
-__getattr__, __dir__ = late(__name__, _HOMES)
+__getattr__, __dir__ = late(__name__)

@@ -7,10 +7,12 @@ Python 3.10 and 3.11, which has one lock for all objects of a class.
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
@@ -56,24 +58,33 @@ def needed(module: str, purpose: str, extra: str) -> Any:
         ) from None
 
 
-def late(
-    package: str, homes: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def late(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package whose names are imported at first use.
+
+    The imports that it writes for type checkers tell where each name is.
 
     Args:
         package: Its name.
-        homes: Names by the module of the package that defines them.
     """
-    home = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+
+    @lru_cache(maxsize=1)
+    def homes() -> dict[str, str]:
+        """Return the module of each name."""
+        loader: Any = sys.modules[package].__loader__
+        return {
+            alias.name: str(node.module)
+            for node in ast.walk(ast.parse(loader.get_source(package)))
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}.")
+            for alias in node.names
+        }
 
     def get(name: str) -> Any:
-        if name not in home:
+        if name.startswith("__") or name not in homes():
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        return getattr(import_module(home[name]), name)
+        return getattr(import_module(homes()[name]), name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home})
+        return sorted({*vars(sys.modules[package]), *homes()})
 
     return get, names
 

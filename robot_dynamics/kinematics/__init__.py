@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from robot_dynamics.foundation.lazy import late
 from robot_dynamics.kinematics.forward_kinematics import (
     FrameMotion,
     FramePose,
@@ -51,20 +51,5 @@ __all__ = [
     "weighted_inverse",
 ]
 
-_MODULES = {
-    "InverseKinematics": "inverse.inverse_kinematics",
-    "InverseSolutions": "inverse.inverse_solutions",
-    "selected_rows": "selection",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import inverse kinematics and rates on first use: `dynamics` does without them."""
-    if name not in __all__:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'rates')}"), name)
-
-
-def __dir__() -> list[str]:
-    """List the names that are not imported yet, too."""
-    return sorted({*globals(), *__all__})
+# `dynamics` does without inverse kinematics and rates
+__getattr__, __dir__ = late(__name__)

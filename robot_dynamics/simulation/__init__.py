@@ -38,29 +38,4 @@ __all__ = [
     "with_mass_scaled",
 ]
 
-_HOMES = {
-    "closed_loop": (
-        "ControlFunction",
-        "ElasticController",
-        "LawController",
-        "Log",
-        "simulate",
-    ),
-    "integrators": (
-        "INTEGRATORS",
-        "integrate",
-    ),
-    "plant": ("Plant",),
-    "sensors": (
-        "Imperfections",
-        "Reading",
-        "Sensor",
-    ),
-    "perturbed_robot": (
-        "check_physical",
-        "perturbed",
-        "with_mass_scaled",
-    ),
-}
-
-__getattr__, __dir__ = late(__name__, _HOMES)
+__getattr__, __dir__ = late(__name__)

@@ -58,47 +58,4 @@ __all__ = [
     "write_trajectory",
 ]
 
-_HOMES = {
-    "follower": ("Follower",),
-    "interpolation": ("interpolate",),
-    "fast_motion": (
-        "FastMotion",
-        "minimum_time",
-    ),
-    "motions": (
-        "circle_law",
-        "cycloidal",
-        "excitation",
-        "normal_spline",
-        "polynomial_345",
-        "random_poses",
-    ),
-    "pose_following": (
-        "FollowedPath",
-        "Remark",
-        "follow_poses",
-    ),
-    "pose_paths": (
-        "PosePath",
-        "circle",
-        "pose_spline",
-        "read_poses",
-        "straight_line",
-    ),
-    "trajectory": (
-        "State",
-        "Trajectory",
-    ),
-    "trajectory_files": (
-        "read_trajectory",
-        "write_trajectory",
-    ),
-    "waypoint_effort": ("with_effort",),
-    "waypoints": (
-        "Point",
-        "Waypoints",
-        "read_points",
-    ),
-}
-
-__getattr__, __dir__ = late(__name__, _HOMES)
+__getattr__, __dir__ = late(__name__)
