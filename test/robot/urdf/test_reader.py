@@ -459,6 +459,10 @@ ODD = {
         arm(LIMIT + '<origin quat_xyzw="0 0 0 100"/>'),
         ELBOW + "quat_xyzw has length 100; it is normalized",
     ),
+    "quaternion with two digits": (
+        arm(LIMIT + '<origin quat_xyzw="0 0 0.71 0.71"/>'),
+        ELBOW + "quat_xyzw has length 1.00409; it is normalized",
+    ),
     "loop that Gazebo closes": (
         arm(extra=f"<gazebo><joint name='loop' type='revolute'>{ENDS}</joint></gazebo>"),
         "<robot_description>:5: gazebo: closes a loop, which is not modelled; efforts are those of "
