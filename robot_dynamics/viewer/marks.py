@@ -47,8 +47,8 @@ POSES = 50
 SMALLEST_M = 0.2
 """Least size of a workspace, m."""
 
-BALL = 0.065
-"""Diameter of the ball at a joint per reach, m/m: beyond the surface of common links."""
+BALL = 0.045
+"""Diameter of the ball at a joint per reach, m/m: as thick as common links, and hides no hand."""
 
 RING_SIDES, RING_TURN = 24, np.radians(300.0)
 """Sides of the ring of an effort, and its angle, rad: the gap and the head show the sense."""

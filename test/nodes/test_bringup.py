@@ -332,7 +332,7 @@ def test_the_motion_repeats_in_rviz_but_never_by_itself_on_a_real_arm():
 def rviz(**arguments):
     """The node rviz2, and its configuration."""
     (node,) = [n for n in started(rviz="true", **arguments) if n.executable == "rviz2"]
-    option, config = node.arguments
+    option, config, *_ = node.arguments
     assert option == "-d"
     text = config.text if isinstance(config, File) else Path(config).read_text()
     return node, yaml.safe_load(text)["Visualization Manager"]
@@ -397,7 +397,15 @@ def test_the_end_of_rviz_says_that_the_nodes_go_on():
 def test_a_configuration_of_rviz_is_taken_as_it_is(tmp_path):
     path = tmp_path / "own.rviz"
     path.write_text("Visualization Manager: {Displays: []}")
-    assert rviz(rviz_config=str(path))[1] == {"Displays": []}
+    node, manager = rviz(rviz_config=str(path))
+    assert manager == {"Displays": []}
+    assert node.arguments == ("-d", str(path))
+
+
+def test_the_window_of_a_temporary_configuration_says_how_to_keep_changes():
+    node, _ = rviz()
+    title = "planar_2r - RViz: give rviz_config:=FILE to keep changes"
+    assert node.arguments[2:] == ("-t", title)
 
 
 @pytest.mark.parametrize("robot", ["ur5", "panda"])

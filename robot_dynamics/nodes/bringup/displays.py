@@ -13,6 +13,9 @@ GHOST = "reference"
 
 RSP = "robot_state_publisher"
 
+KEEP = "RViz: give rviz_config:=FILE to keep changes"
+"""Title of a window whose configuration is temporary."""
+
 
 def displays(
     given: Mapping[str, str], description: str, robot: Robot, reference: str, in_joints: bool
@@ -64,7 +67,10 @@ def displays(
             )
         )
     if given["rviz"] == "true":
-        config = given["rviz_config"] or File(rviz_config(robot, ghost=in_joints))
+        arguments: tuple[str | File, ...] = ("-d", given["rviz_config"])
+        if not given["rviz_config"]:  # rviz2 offers to save changes, here to a temporary file
+            config = File(rviz_config(robot, ghost=in_joints))
+            arguments = ("-d", config, "-t", f"{robot.name} - {KEEP}")
         started.append(
             StartedNode(
                 "rviz2",
@@ -72,7 +78,7 @@ def displays(
                 namespace=namespace,
                 parameters=(parameters,),
                 remappings=poses,
-                arguments=("-d", config),
+                arguments=arguments,
                 environment={PREFIXES: mesh_prefixes()},
                 at_exit="rviz2 has ended; the other nodes go on, and Ctrl-C ends them",
             )
