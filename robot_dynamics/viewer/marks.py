@@ -53,6 +53,9 @@ BALL = 0.045
 RING_SIDES, RING_TURN = 24, np.radians(300.0)
 """Sides of the ring of an effort, and its angle, rad: the gap and the head show the sense."""
 
+SPACE = 0.4
+"""Width of a space in a label over the height of the label, m/m."""
+
 SMALLEST_SHARE = 1e-3
 """Share of the limit from which an effort is drawn."""
 
@@ -213,7 +216,8 @@ class Marks:
             part = wrench[3 * k : 3 * k + 3]
             end, size = p + scale * R @ part, float(np.linalg.norm(part))
             yield self._arrow("wrench", k, p, end, colour)
-            yield self._label("wrench", 2 + k, end, f"{name} {size:.3g} {unit}" if size else "")
+            text = f"{name} {size:.3g} {unit}" if size else ""
+            yield self._label("wrench", 2 + k, end, text, lines=1.0 + k)
 
     def _target(self, now: Snapshot) -> Iterator[Mark]:
         """Yield the axes of the target of the end effector, and the way to it with its length."""
@@ -228,12 +232,13 @@ class Marks:
         off = pose_error(end_effector, target)
         length, angle = (float(np.linalg.norm(part)) for part in (off[:3], off[3:]))
         text = f"target: {1e3 * length:.3g} mm, {np.degrees(angle):.3g} deg" if shown else ""
-        yield self._label("target", 2, p, text)
+        yield self._label("target", 2, p, text, lines=-2.0)
 
-    def _label(self, name: str, number: int, at: Array, text: str) -> Mark:
-        """Return a label beside a point; an empty one is removed."""
+    def _label(self, name: str, number: int, at: Array, text: str, lines: float = 1.0) -> Mark:
+        """Return a label some lines above a point; an empty one is removed."""
         height = 0.03 * self._size
-        place, scale = _point(at + (0.0, 0.0, height)), (0.0, 0.0, height)
+        # rviz2 draws spaces as wide as scale.x, and a metre wide where that is zero
+        place, scale = _point(at + (0.0, 0.0, lines * height)), (SPACE * height, 0.0, height)
         kind, shown = Kind.TEXT_VIEW_FACING, bool(text)
         return Mark(name, number, kind, scale, TEXT, 1.0, place, shown=shown, text=text)
 

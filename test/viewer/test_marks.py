@@ -108,6 +108,14 @@ def test_arrows_have_labels_and_colours_of_their_own(marks):
     assert not (none["wrench", 2].shown or none["wrench", 3].shown)
 
 
+def test_words_of_labels_stand_together(marks):
+    labels = [m for m in shown(marks, [0.3, 0.4]).values() if m.kind is Kind.TEXT_VIEW_FACING]
+    assert len(labels) == 4
+    for label in labels:
+        space, _, height = label.scale
+        assert 0.2 * height < space < 0.6 * height
+
+
 def test_balls_are_opaque_so_that_their_colour_is_steady(marks):
     found = shown(marks, [0.3, 0.4])
     assert {mark.alpha for mark in found.values() if mark.kind is Kind.SPHERE} == {1.0}
