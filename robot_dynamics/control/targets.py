@@ -52,16 +52,23 @@ LEAD = 2.0
 SLIGHT = 1e-3
 """Share of the motion of a target that counts as none."""
 
-STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
-"""Singularity, distance behind the target, m, and time at both, s, of a target out of reach."""
+SHORT_M, SHORT_RAD = 0.005, 0.02
+"""Distance from its target, m, and angle, rad, of an end effector that has not come to it."""
+
+STRETCHED, PATIENCE_S = 0.5, 1.0
+"""Singularity of an arm that a target out of reach stretches, and time after which a reason for
+which the end effector does not come to its target is reported, s."""
+
+COMES = 0.95
+"""Error relative to the least one so far that is progress."""
 
 END, LARGEST_SHARE = 0.05, 0.05
 """Distance from the ends of its range at which a joint is stopped, rad or m, at most this share of
 the range."""
 
-HELD_BACK, SHORT_RAD = 0.1, 0.05
-"""Acceleration that is kept from a joint, rad/s^2 or m/s^2, and angle behind the target, rad, of a
-target for which a joint would have to leave its range."""
+HELD_BACK = 0.1
+"""Acceleration that is kept from a joint by a target for which it would have to leave its range,
+rad/s^2 or m/s^2."""
 
 POSTURE_SPEED = 0.5
 """Largest speed of a joint of the posture, rad/s or m/s."""
@@ -156,7 +163,11 @@ TARGET = {
     "out_of_reach": Field(SCALAR, "distance of a target that is out of reach, else 0, m"),
     "ended_since": Field(SCALAR, "time since which a joint is held back at its end, s"),
     "ended_joint": Field(SCALAR, "joint that would have to leave its range, or -1", -1.0),
-    "behind": Field((2,), "distance from that target, m, and angle, rad"),
+    "sought": Field(SCALAR, "1 until the end effector has come to the pose that was given"),
+    "least_error": Field(SCALAR, "least error at a target at rest, relative to the largest; or 0"),
+    "stays_since": Field(SCALAR, "time since which it has not become less, s"),
+    "stays": Field(SCALAR, "1 if the end effector stays away from a target at rest"),
+    "behind": Field((2,), "distance from a target that is not reached, m, and angle, rad"),
 }
 """State of a target."""
 
@@ -218,7 +229,12 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     pose.rest(rests)
     pose.step(x)
     wrench = _push(x, both(pushing, negated(drops)))
-    reach = _reach(x, both(pushing, negated(begins)), less(0.5, given), pose, position)
+    held = both(pushing, negated(begins))
+    reach = _reach(x, held, less(0.5, given), pose, position)
+    ends = either(begins, drops, new_twist, both(equal(x.given, NO_TARGET), negated(_short(x))))
+    sought = chosen(new_pose, 1.0, chosen(ends, 0.0, x.sought))
+    quiet = both(pose.rests, negated(any_of(less(0.0, abs(wrench["exerted"])))))
+    stay = _stay(x, both(held, sought, quiet))
     return {
         "target_held": 1.0,
         "target_rotation": pose.rotation,
@@ -243,6 +259,8 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         "twist_taken": x.twist_came,
         **wrench,
         **reach,
+        "sought": sought,
+        **stay,
         "used_pull": pull,
         "used_axis": x.task_free_axis,
         "dropped": x.dropped + both(ended, less(x.now - x.dt, until)),
@@ -251,15 +269,13 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
 
 def _reach(x: Any, held: Any, given: Any, target: _Target, position: Array) -> dict[str, Any]:
     """Return how long a target cannot be reached: the arm is stretched, or a joint at its end."""
-    behind = size_of(x.task_selection[:3] * x.task_error[:3])
+    behind, turned = _errors(x)
     stretched = both(held, given, less(STRETCHED, x.singularity), less(SHORT_M, behind))
     goal = chosen(equal(x.given, POSE), x.pose_position, target.position)
     away = (goal - position) @ axes_of_task(x, target.rotation)
     far = both(stretched, less(PATIENCE_S, x.now - x.stretched_since))
-    turned = size_of(x.task_selection[3:] * x.task_error[3:])
     joint, most = first_largest(abs(x.held_back))
-    short = either(less(SHORT_M, behind), less(SHORT_RAD, turned))
-    ended = both(held, short, less(HELD_BACK, most))
+    ended = both(held, _short(x), less(HELD_BACK, most))
     lasts = both(ended, less(PATIENCE_S, x.now - x.ended_since))
     return {
         "ended_since": chosen(ended, x.ended_since, x.now),
@@ -267,6 +283,31 @@ def _reach(x: Any, held: Any, given: Any, target: _Target, position: Array) -> d
         "behind": np.array([size_of(x.task_selection[:3] * away), turned]),
         "stretched_since": chosen(stretched, x.stretched_since, x.now),
         "out_of_reach": chosen(far, size_of(x.task_selection[:3] * away), 0.0),
+    }
+
+
+def _errors(x: Any) -> tuple[Any, Any]:
+    """Return the distance of the end effector from the target, m, and the angle, rad."""
+    error = x.task_selection * x.task_error
+    return size_of(error[:3]), size_of(error[3:])
+
+
+def _short(x: Any) -> Any:
+    """Return whether the end effector has not come to the target."""
+    distance, angle = _errors(x)
+    return either(less(SHORT_M, distance), less(SHORT_RAD, angle))
+
+
+def _stay(x: Any, judged: Any) -> dict[str, Any]:
+    """Return how long an end effector has not come nearer to a target at rest."""
+    error = size_of(x.task_selection * x.task_error / x.task_largest)
+    comes = either(negated(less(0.0, x.least_error)), less(error, COMES * x.least_error))
+    stays = both(judged, _short(x))
+    anew = either(negated(stays), comes)
+    return {
+        "least_error": chosen(anew, stays * error, x.least_error),
+        "stays_since": chosen(anew, x.now, x.stays_since),
+        "stays": both(stays, negated(anew), less(PATIENCE_S, x.now - x.stays_since)),
     }
 
 

@@ -433,7 +433,7 @@ class Task:
         """Reason for which the end effector stays away from its target; empty for none."""
         far, joint = float(self.field("out_of_reach")[0]), int(self.field("ended_joint")[0])
         if joint >= 0:
-            distance, angle = self.field("behind")
+            distance, angle = self._behind
             name = self.dynamics.robot.joint_names[joint]
             return (
                 f"the end effector stays {distance:.2g} m and {angle:.2g} rad from its target, for "
@@ -444,7 +444,31 @@ class Task:
                 f"the end effector stays {far:.3g} m from its target, which is out of reach: the "
                 "arm is stretched towards it"
             )
-        return ""
+        return self._resistance() if self.field("stays")[0] else ""
+
+    @property
+    def _behind(self) -> Array:
+        """Distance and angle from a target that is not reached, to 0.1 mm and 0.1 mrad."""
+        return np.round(self.field("behind"), 4)
+
+    def _resistance(self) -> str:
+        """Name the joint that would have to move most, and the effort that does not move it."""
+        q, S = self.field("q"), self.axes
+        J = self.dynamics.jacobian(q, self.end_effector)
+        J = self.settings.selection[:, None] * np.vstack([S.T @ J[:3], S.T @ J[3:]])
+        error = self.settings.selection * self.field("task_error")
+        i = int(np.argmax(np.abs(np.linalg.lstsq(J, error, rcond=1e-3)[0])))
+        effort = abs(float((self.field("law_effort") - self.field("expected"))[i]))
+        robot, (distance, angle) = self.dynamics.robot, self._behind
+        limit = effort_limits(robot)[i]
+        share = f", {100.0 * effort / limit:.2g} % of its effort limit" * bool(np.isfinite(limit))
+        most = np.abs(self.settings.stiffness @ self.settings.largest_error)
+        return (
+            f"the end effector stays {distance:.2g} m and {angle:.2g} rad from its target: "
+            f"friction or an obstacle holds joint '{robot.joint_names[i]}' against {effort:.2g} "
+            f"{unit_of(robot, i, 'effort')}{share}; the springs of the end effector exert "
+            f"{most[:3].max():.3g} N and {most[3:].max():.3g} N m at most"
+        )
 
     @property
     def velocity(self) -> Array:

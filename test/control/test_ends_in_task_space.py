@@ -74,6 +74,17 @@ def test_a_turn_beyond_the_range_of_a_joint_ends_within_it_and_names_it(mode):
     assert np.abs(arm.pose.rotation - back.rotation).max() < 0.02
 
 
+def test_a_joint_that_keeps_a_target_slightly_out_of_reach_is_named():
+    """From 20 mrad on, which an arm without friction reaches everywhere else."""
+    arm = Arm("panda", IMPEDANCE, 0.0).run(0.5)
+    to_stop = arm.arm.robot.limits.upper[6] - 0.05 - START["panda"][6]
+    turn = rotation_about(arm.pose.rotation[:, 2], np.asarray(to_stop + 0.1))
+    arm.task.aim(Pose(turn @ arm.pose.rotation, arm.pose.translation), arm.now)
+    arm.run(6.0)
+    assert 0.02 < np.linalg.norm(arm.task.last.error[3:]) < 0.04
+    assert "joint 'panda_joint7' would have to leave its range" in arm.task.obstacle
+
+
 @pytest.mark.parametrize("late", [0.002, 0.005])
 @pytest.mark.parametrize("mode", [IMPEDANCE, OPERATIONAL_SPACE])
 @pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.thorough), "ur5"])

@@ -439,6 +439,37 @@ def test_the_joint_that_dry_friction_holds_is_named_with_both_efforts():
     assert task.weakness(task.settings, 2.0 * loop.fastest) == ""
 
 
+def test_an_arm_that_friction_holds_names_the_joint_and_the_effort_that_does_not_move_it():
+    loop = Loop(IMPEDANCE).run(0.5)
+    spin = rotation_about(loop.pose.rotation[:, 2], np.asarray(0.1))  # about the axis of joint 7
+    loop.task.aim(Pose(spin @ loop.pose.rotation, loop.pose.translation), loop.now)
+    arm, state = loop.controller.model.dynamics, Measured(loop.q, np.zeros(7))
+    said = []
+    for _ in range(3000):  # states of an arm that stands
+        loop.now += PERIOD
+        loop.controller.set_state(state, loop.now)
+        tau = loop.controller.update(loop.now).tau
+        said.append(loop.task.obstacle)
+    comes = said.index(said[-1])
+    assert 1000 < comes < 2500 and not any(said[:comes])  # s: the target comes to rest before
+    effort, K = abs(tau - arm.gravity(loop.q))[6], loop.task.settings.stiffness.diagonal()
+    force, moment = 0.05 * K[0], 0.3 * K[3]  # of the largest errors
+    assert said[-1] == (
+        "the end effector stays 0 m and 0.1 rad from its target: friction or an obstacle holds "
+        f"joint 'panda_joint7' against {effort:.2g} N m, {effort / 0.12:.2g} % of its effort "
+        f"limit; the springs of the end effector exert {force:.3g} N and {moment:.3g} N m at most"
+    )
+    assert (
+        0.2 * 0.1 * K[3] < effort < 0.1 * K[3]
+    )  # N m: the loop bears a softer spring of a light joint
+    loop.run(2.0)
+    assert loop.task.obstacle == ""
+    # Friction does not push an end effector that has come
+    loop.run(2.0, push=np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    assert loop.task.last.error[0] < -0.01
+    assert loop.task.obstacle == ""
+
+
 def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
     """Its target is given up too: it would move an arm long after it was given."""
     for aims in (False, True):
