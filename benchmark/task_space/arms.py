@@ -3,6 +3,7 @@
 python -m benchmark.task_space.arms                         every arm, an hour of two cores
 python -m benchmark.task_space.arms --arms ur5,panda --delays 0,5 --friction 0,2
 python -m benchmark.task_space.arms gen3.urdf iiwa14.urdf --write     further arms; write the page
+python -m benchmark.task_space.arms --arms ur5 --friction 2 --write   replace these rows of the page
 
 Every arm of example-robot-data with five to eight joints, and those of other packages, `pip install
 --no-deps airo-models pybullet rtb-data synriard`, are held, led by 0.3 m and by 0.6 rad, sent out
@@ -498,9 +499,20 @@ def main() -> int:
     console.print("\n".join(lines), markup=False, soft_wrap=True, highlight=False)
     if options.write:
         head, _, rest = PAGE.read_text().partition(BEGIN)
-        text = "\n".join([f"Measured on {conditions()}.", "", *lines])
-        PAGE.write_text(head + BEGIN + text + "\n" + END + rest.partition(END)[2])
+        kept, _, rest = rest.partition(END)
+        text = [f"Measured on {conditions()}.", "", *merged(kept.splitlines()[2:], lines)]
+        PAGE.write_text(head + BEGIN + "\n".join(text) + "\n" + END + rest)
     return 0
+
+
+def merged(before: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return a table with the rows of another one, in place of those of the same arm and case."""
+
+    def case(row: str) -> str:
+        return "|".join(row.split("|")[:3])
+
+    rows = {case(row): row for row in [*new[:2], *before[2:]]}
+    return list((rows | {case(row): row for row in new[2:]}).values())
 
 
 if __name__ == "__main__":

@@ -62,6 +62,12 @@ which the end effector does not come to its target is reported, s."""
 COMES = 0.95
 """Error relative to the least one so far that is progress."""
 
+BOUNCING = 0.02
+"""Speed of a joint, relative to its limit, of an end effector that bounces on an obstacle."""
+
+STANDS, BOUNCES = 1.0, 2.0
+"""Behaviour of an end effector that stays away from its target."""
+
 END, LARGEST_SHARE = 0.05, 0.05
 """Distance from the ends of its range at which a joint is stopped, rad or m, at most this share of
 the range."""
@@ -166,7 +172,8 @@ TARGET = {
     "sought": Field(SCALAR, "1 until the end effector has come to the pose that was given"),
     "least_error": Field(SCALAR, "least error at a target at rest, relative to the largest; or 0"),
     "stays_since": Field(SCALAR, "time since which it has not become less, s"),
-    "stays": Field(SCALAR, "1 if the end effector stays away from a target at rest"),
+    "stays_speed": Field(SCALAR, "largest joint speed since, relative to its limit, fading"),
+    "stays": Field(SCALAR, "1 if it stands away from a target at rest, 2 if it bounces, else 0"),
     "behind": Field((2,), "distance from a target that is not reached, m, and angle, rad"),
 }
 """State of a target."""
@@ -304,10 +311,14 @@ def _stay(x: Any, judged: Any) -> dict[str, Any]:
     comes = either(negated(less(0.0, x.least_error)), less(error, COMES * x.least_error))
     stays = both(judged, _short(x))
     anew = either(negated(stays), comes)
+    faded = x.stays_speed * (1.0 - minimum(x.dt / PATIENCE_S, 1.0))
+    speed = maximum(largest(abs(x.qd) / x.velocity), faded)
+    lasts = both(stays, negated(anew), less(PATIENCE_S, x.now - x.stays_since))
     return {
         "least_error": chosen(anew, stays * error, x.least_error),
         "stays_since": chosen(anew, x.now, x.stays_since),
-        "stays": both(stays, negated(anew), less(PATIENCE_S, x.now - x.stays_since)),
+        "stays_speed": chosen(anew, 0.0, speed),
+        "stays": lasts * chosen(less(BOUNCING, speed), BOUNCES, STANDS),
     }
 
 

@@ -12,7 +12,13 @@ import numpy as np
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.target_motion import pose_error
-from robot_dynamics.control.targets import POSE, TARGET_ARRIVED, TARGET_EVENTS, TARGET_SETTINGS
+from robot_dynamics.control.targets import (
+    BOUNCES,
+    POSE,
+    TARGET_ARRIVED,
+    TARGET_EVENTS,
+    TARGET_SETTINGS,
+)
 from robot_dynamics.control.task_settings import FRAME, EndEffectorMobility, TaskSettings
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.spatial import Pose
@@ -444,7 +450,14 @@ class Task:
                 f"the end effector stays {far:.3g} m from its target, which is out of reach: the "
                 "arm is stretched towards it"
             )
-        return self._resistance() if self.field("stays")[0] else ""
+        stays = float(self.field("stays")[0])
+        if stays == BOUNCES:
+            distance, angle = self._behind
+            return (
+                f"the end effector bounces {distance:.2g} m and {angle:.2g} rad from its target, "
+                "on an obstacle that is too stiff for it to be damped with states so late"
+            )
+        return self._resistance() if stays else ""
 
     @property
     def _behind(self) -> Array:

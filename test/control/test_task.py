@@ -470,6 +470,25 @@ def test_an_arm_that_friction_holds_names_the_joint_and_the_effort_that_does_not
     assert loop.task.obstacle == ""
 
 
+def test_an_end_effector_that_bounces_on_an_obstacle_is_reported():
+    """A stiff wall throws a light arm back, and late states damp nothing at such a frequency."""
+    loop = Loop(IMPEDANCE).run(0.5)
+    goal = Pose(loop.pose.rotation, loop.pose.translation - [0.0, 0.0, 0.08])
+    loop.task.aim(goal, loop.now)
+    start, size, w = loop.q, np.full(7, 5e-4), 240.0  # rad, rad/s
+    for _ in range(3000):
+        loop.now += PERIOD
+        angle = w * loop.now
+        state = Measured(start + np.sin(angle) * size, w * np.cos(angle) * size)
+        loop.controller.set_state(state, loop.now)
+        loop.controller.update(loop.now)
+    assert re.fullmatch(
+        r"the end effector bounces 0\.08\d? m and 0\S* rad from its target, on an obstacle that is "
+        r"too stiff for it to be damped with states so late",
+        loop.task.obstacle,
+    )
+
+
 def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
     """Its target is given up too: it would move an arm long after it was given."""
     for aims in (False, True):
