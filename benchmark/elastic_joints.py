@@ -1,12 +1,15 @@
-"""Elastic joints in simulation: python -m benchmark.elastic_joints.
+"""Elastic joints in simulation: python -m benchmark.elastic_joints [TABLE ...].
 
 Writes the tables of benchmark/records/elastic-joints.md: tracking with and without knowledge of the
-springs, the gains that the resonances allow, and studies of springs that differ from the model.
+springs, the gains that the resonances allow, studies of springs that differ from the model, and
+oscillations under the whole step with its watches.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Mapping
+from time import process_time
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +19,29 @@ from benchmark.table import Table, replace_part
 from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.control import Friction, Model
 from robot_dynamics.control.gains import ideal_gains
+from robot_dynamics.control.laws import Measured
+from robot_dynamics.control.oscillation import LEAST_SIZE
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
+from robot_dynamics.control.status import Cause, Status
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.kinematic_tree import JointElasticity
-from robot_dynamics.simulation import ElasticController, Log, simulate, with_mass_scaled
+from robot_dynamics.simulation import (
+    ElasticController,
+    Log,
+    fault_sweep,
+    simulate,
+    with_mass_scaled,
+)
 from robot_dynamics.simulation.compiled_plant import CompiledPlant
+from robot_dynamics.simulation.fault_sweep import FaultSweep, Outcome, Springs
 from robot_dynamics.study import Distribution, StudyPlan
 from robot_dynamics.study.plan import quintic
 from robot_dynamics.study.runs import runner
 from robot_dynamics.study.study_table import GROWTH, QUIET
-from robot_dynamics.trajectory import interpolate
+from robot_dynamics.trajectory import Trajectory, interpolate
 from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.trajectory.trajectory import State
 
 Array = npt.NDArray[np.float64]
 
@@ -41,6 +55,10 @@ ROTORS: Mapping[str, tuple[float, ...]] = {
 STIFFNESSES = (5e3, 1e4, 3e4)
 ENCODERS = ("motor", "both", "link")
 RATIOS = (0.05, 0.01)
+SHARES = (0.0, 0.02, 0.01, 0.005)
+"""Shares of the lowest resonance that the parameter `resonance_share` allows."""
+
+PUSH, PUSH_S, EARLY_S, WINDOW_S, LATE_S = 5.0, 5e-3, 0.1, 0.2, 5.0
 RUNS, DURATION_S, PERIOD_S = 10_000, 2.0, 1e-3
 
 
@@ -58,11 +76,11 @@ def elastic(name: str, stiffness: float, ratio: float) -> tuple[Robot, Array]:
     return arm.with_joint_elasticity(stiffness, damping), rotors
 
 
-def fitted(robot: Robot, rotors: Array, encoders: str) -> tuple[Model, Array]:
+def fitted(robot: Robot, rotors: Array, encoders: str, share: float = 0.0) -> tuple[Model, Array]:
     """Return the model with gains that fit, and their shares of the natural frequency."""
     arm = Dynamics(robot)
     wanted, tuner = ideal_gains(arm), Tuner(arm)
-    model = Model(arm, wanted, rotor_inertia=rotors, encoders=encoders)
+    model = Model(arm, wanted, rotor_inertia=rotors, encoders=encoders, resonance_share=share)
     model = tuner.model(model, wanted, model.bandwidth, Sampling.of(PERIOD_S))
     return model, np.sqrt(model.gains.kp / wanted.kp)
 
@@ -133,6 +151,40 @@ def gains() -> Table:
     )
 
 
+def ringing(real: Robot, model: Model) -> float:
+    """Return the rates of the springs long after a push, relative to those soon after it."""
+    plant = CompiledPlant(real, friction=Friction.none(real.dof), rotor_inertia=model.rotor_inertia)
+    motion = Trajectory.hold(real.joint_names, middle_pose(real))
+    law, rates = ElasticController(model, motion, period=PERIOD_S), []
+
+    def pushed(t: float, desired: State, measured: Measured) -> Array:
+        rates.append(np.abs(plant.motor_qd - plant.qd).max())
+        return law(t, desired, measured) + (PUSH if t < PUSH_S else 0.0)
+
+    simulate(plant, pushed, motion, duration=LATE_S, encoders=model.encoders)
+    window, early = round(WINDOW_S / PERIOD_S), round(EARLY_S / PERIOD_S)
+    return max(rates[-window:]) / max(rates[early : early + window])
+
+
+def shares() -> Table:
+    """Limit the bandwidth of springs whose damping is a fifth of the model's."""
+    rows = []
+    for name in ROTORS:
+        real, rotors = elastic(name, 1e4, RATIOS[1])
+        for share in SHARES:
+            model, _ = fitted(elastic(name, 1e4, RATIOS[0])[0], rotors, "link", share)
+            cells = [f"{model.bandwidth:.2g}", f"{ringing(real, model):.2g}"]
+            rows.append([f"{name}, {share:g}", *cells])
+    return Table(
+        "Bandwidth by the parameter resonance_share",
+        f"Encoders on the links, 1e4 N m/rad, 1 kHz. The damping ratio is {RATIOS[0]:g} in the "
+        f"model, {RATIOS[1]:g} in the arm. Left over of an oscillation: rates of the springs "
+        f"{LATE_S:g} s after a push, relative to those {EARLY_S:g} s after it; above 1 it grows.",
+        ["arm, resonance_share", "bandwidth, rad/s", "left over"],
+        rows,
+    )
+
+
 def studied() -> Iterator[list[str]]:
     """Study springs that differ from the model."""
     spread = {
@@ -185,9 +237,113 @@ def studies() -> Table:
     )
 
 
+TIMED_RUNS, TIMED_S, REPEATS = 256, 1.0, 7
+
+
+def cost() -> Table:
+    """Time a control period of a study with and without springs."""
+    rows = []
+    for name in ROTORS:
+        robot, rotors = elastic(name, 1e4, RATIOS[0])
+        runners = {}
+        for encoders in ("rigid", *ENCODERS):
+            arm = arm_of(name) if encoders == "rigid" else robot
+            plan = StudyPlan(
+                arm,
+                runs=TIMED_RUNS,
+                vary={"mass_error": Distribution("uniform", (-0.1, 0.1))},
+                duration=TIMED_S,
+                rotor_inertia=rotors,
+                encoders="link" if encoders == "rigid" else encoders,
+            )
+            runners[encoders] = runner(plan, "feedforward")
+        best = dict.fromkeys(runners, np.inf)
+        for _ in range(REPEATS):  # in turns, as other programs may run
+            for encoders, one in runners.items():
+                begin = process_time()
+                one.run(0, TIMED_RUNS)
+                best[encoders] = min(best[encoders], process_time() - begin)
+        periods = TIMED_RUNS * TIMED_S / PERIOD_S
+        ratios = [f"{best[x] / best['rigid']:.2f}" for x in ENCODERS]
+        rows.append([name, f"{1e9 * best['rigid'] / periods:.0f}", *ratios])
+    return Table(
+        "Time of a control period of a study",
+        f"Processor time of law and plant, one thread, the least of {REPEATS} in turns. Of elastic "
+        "joints, relative to rigid ones.",
+        ["arm", "rigid, ns", *ENCODERS],
+        rows,
+    )
+
+
+BANDWIDTHS = {True: (20.0,), False: (5.0, 10.0, 20.0)}
+"""Bandwidths, rad/s, with which springs are known or not."""
+
+
+def watched(name: str, known: bool) -> list[Outcome]:
+    """Run half of the runs of an arm under the whole step, with encoders on the links."""
+    found: list[Outcome] = []
+    cells = [(stiffness, ratio) for stiffness in STIFFNESSES for ratio in RATIOS]
+    count = -(-RUNS // (2 * len(cells) * len(BANDWIDTHS[known])))
+    for w in BANDWIDTHS[known]:
+        springs = [
+            Springs(robot.joint_elasticity, rotors, "link", known)
+            for robot, rotors in (elastic(name, *cell) for cell in cells)
+        ]
+        sweep = FaultSweep(arm_of(name), {"bandwidth": w}, springs=springs[0])
+        for one in springs:
+            sweep.springs = one
+            found.append(sweep.run(len(found), 1.0 / PERIOD_S, count=count, faults=False))
+    return found
+
+
+def watched_row(name: str, known: bool) -> list[str]:
+    """Count stops and oscillations under the whole step."""
+    found = watched(name, known)
+    status, cause, swing = (
+        np.concatenate([getattr(one, x) for one in found]) for x in ("status", "cause", "swing")
+    )
+    stopped = status == Status.STOPPED
+    watch = stopped & (cause == Cause.OSCILLATION)
+    unnoticed = ~stopped & (swing > LEAST_SIZE)
+    numbers = (len(status), watch.sum(), (stopped & ~watch).sum(), unnoticed.sum())
+    largest = f"{1e3 * swing[~stopped].max():.2g}" if (~stopped).any() else "-"
+    return [f"{name}, springs {'known' if known else 'unknown'}", *map(str, numbers), largest]
+
+
+def oscillations() -> Table:
+    """Return the table of oscillations under the whole step."""
+    stiff = ", ".join(f"{x:g}" for x in STIFFNESSES)
+    off, of_damping = fault_sweep.SPRING_ERROR, fault_sweep.SPRING_DAMPING_ERROR
+    return Table(
+        "Oscillations with encoders on the links",
+        f"Each run has the whole step of the controller at {1.0 / PERIOD_S:g} Hz, "
+        f"{fault_sweep.DURATION_S:g} s long, a random motion, springs of {stiff} N m/rad "
+        f"+-{100 * off:.0f} %, damping ratios of {RATIOS[0]:g} and {RATIOS[1]:g} "
+        f"+-{100 * of_damping:.0f} %, masses +-10 %, up to "
+        f"{100 * fault_sweep.UNKNOWN_FRICTION:.0f} % of unknown friction, and states up to "
+        f"{fault_sweep.LATEST} ms late. Unknown springs meet bandwidths of 5, 10 and 20 rad/s. An "
+        "oscillation is unnoticed if the arm was not stopped and a joint turns to and fro by "
+        f"{1e3 * LEAST_SIZE:g} mrad in the last {fault_sweep.REST_S:g} s.",
+        [
+            "arm",
+            "runs",
+            "stopped for oscillation",
+            "stopped else",
+            "unnoticed",
+            "largest swing of those not stopped, mrad",
+        ],
+        [watched_row(name, known) for name in ROTORS for known in (False, True)],
+    )
+
+
 def main() -> None:
     """Write the tables."""
-    for make in (tracking, gains, studies):
+    makers = {
+        make.__name__: make for make in (tracking, gains, shares, studies, cost, oscillations)
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(makers))
+    for make in [makers[name] for name in parser.parse_args().tables or makers]:
         table = make()
         print(table.markdown(), flush=True)
         replace_part(PAGE, f"benchmark.elastic_joints {make.__name__}", [table.markdown()])

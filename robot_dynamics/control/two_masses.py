@@ -79,6 +79,18 @@ class TwoMasses:
             return values
         return np.concatenate([values, np.broadcast_to(elsewhere, len(self.joints))])
 
+    def measured(self, q: Array, qd: Array, encoders: str) -> tuple[Array, Array]:
+        """Return the positions and velocities that encoders measure, shape (n,) each.
+
+        Args:
+            q: Positions of all coordinates.
+            qd: Their velocities.
+            encoders: One of `ENCODERS`.
+        """
+        links = list(range(self.n))
+        of_q = self.drives if encoders == MOTOR else links
+        return q[of_q], qd[links if encoders == LINK else self.drives]
+
     def extensions(self, x: Array) -> Array:
         """Return the motor minus link positions (or velocities) of the elastic joints."""
         return np.asarray(x[self.n :] - x[list(self.joints)])

@@ -1,7 +1,7 @@
 """Fault sweep: the compiled controller on simulated arms as SIMD lanes, one random fault each.
 
 Each scenario has its own arm, whose masses and friction the model does not know, its own motion,
-and one fault at a random time of it. The drives keep the last command.
+and one fault at a random time of it. The drives keep the last command. An arm may be on springs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from robot_dynamics.control.added_efforts import (
 )
 from robot_dynamics.control.configuration import Defaults
 from robot_dynamics.control.configured_step import ConfiguredStep, allowed, parameter_vector
-from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.control.laws import (
     FEEDFORWARD,
     GRAVITY_LAW,
@@ -31,16 +31,20 @@ from robot_dynamics.control.laws import (
     LAWS,
 )
 from robot_dynamics.control.limits import effort_limits, velocity_limits
-from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.parameters import PARAMETERS
+from robot_dynamics.control.sampled_loop import Sampling
+from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import key_of
+from robot_dynamics.control.two_masses import LINK
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import default_end_effector
+from robot_dynamics.robot.kinematic_tree import JointElasticity
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.simulation.simd.compiled_loop import plant_parameters
@@ -87,6 +91,18 @@ STEP_S, DRIVE_STEP_S = 1e-3, 2.5e-4
 UNLIMITED_SPEED = 1.0
 """Speed limit where the URDF gives none, rad/s or m/s."""
 
+SPRING_ERROR, SPRING_DAMPING_ERROR = 0.2, 0.3
+"""Largest relative errors of stiffness and damping of elastic joints."""
+
+REST_S = 0.5
+"""Time at the end of a scenario in which oscillations are measured, s."""
+
+FEWEST_TURNS = 3
+"""Turning points in that time which make an oscillation."""
+
+LATEST = 2
+"""Largest delay of states in a scenario without fault, cycles."""
+
 ALLOWED = 0.1
 """Speed beyond the planned one that counts as safe, relative to the speed limit."""
 
@@ -105,7 +121,10 @@ class Outcome:
             (N,).
         step: Largest change of an effort in a cycle per second, relative to the limit of its rate,
             shape (N,).
+        swing: Mean size of the half waves of the joint that oscillates most at the end, rad or m;
+            0 where none does, shape (N,).
         status: Last status, shape (N,).
+        cause: Cause of the last stop, shape (N,).
         finite: Whether every number stayed finite, shape (N,).
     """
 
@@ -115,8 +134,26 @@ class Outcome:
     excess: Array
     outside: Array
     step: Array
+    swing: Array
     status: Array
+    cause: Array
     finite: Array
+
+
+class Springs(NamedTuple):
+    """Elastic joints of the simulated arms.
+
+    Attributes:
+        elasticity: Stiffness and damping, of which those of an arm differ a little.
+        rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg; the model has it.
+        encoders: Side that is measured, one of `two_masses.ENCODERS`.
+        known: Whether the gains of the controller fit the springs.
+    """
+
+    elasticity: JointElasticity
+    rotor_inertia: Array
+    encoders: str = LINK
+    known: bool = True
 
 
 class ScenarioReplay(NamedTuple):
@@ -150,8 +187,10 @@ class FaultSweep:
             gives them.
         noise: Standard deviation of the measured velocities, rad/s or m/s.
         added: What the robot is known to add to its commands; see `Defaults`.
+        springs: Elastic joints of the arms; by default they are rigid.
 
     Attributes:
+        springs: As above; others of the same joints, encoders and rotors need no compilation.
         arrays: Number of entries of every array.
         unused: Names of `values` that make no difference.
         adds: Efforts that the arm adds itself: neither the controller nor the arm has them.
@@ -169,11 +208,15 @@ class FaultSweep:
         *,
         noise: float = 0.0,
         added: Sequence[str] = (),
+        springs: Springs | None = None,
     ) -> None:
         self.robot, self.noise, values = robot, noise, dict(values or {})
+        self.springs = springs
+        arm = robot if springs is None else robot.with_joint_elasticity(*springs.elasticity)
+        encoders = LINK if springs is None else springs.encoders
         self.friction = Friction.of(robot)
         given = values.pop("bandwidth", DEFAULT_BANDWIDTH)
-        bandwidth = float(allowed("bandwidth", PARAMETERS["bandwidth"], given))
+        self._bandwidth = bandwidth = float(allowed("bandwidth", PARAMETERS["bandwidth"], given))
         frame = values.pop("payload.frame", "") or None
         if frame is None and any(name.startswith("payload.") for name in values):
             frame = default_end_effector(robot)
@@ -195,14 +238,16 @@ class FaultSweep:
             )
         laws = {law, FEEDFORWARD, INERTIA_WEIGHTED, GRAVITY_LAW}
         self._step = StepLanes(step, sorted(laws))
-        self.inertias = SymbolicInertias(robot)
+        self.inertias = SymbolicInertias(arm)
         self.by_drives = values.get("feedback", Settings.feedback) == DRIVE
         turns = VELOCITY_TERMS not in self.adds
         plant = PlantStages(self.inertias, velocity_terms=turns)
-        self._stages = stages = FaultStages(self._step, plant, by_drives=self.by_drives)
+        self._stages = stages = FaultStages(
+            self._step, plant, by_drives=self.by_drives, encoders=encoders
+        )
         self.arrays = stages.sizes
         generic = self.inertias.robot_with(np.ones(len(self.inertias)), np.ones(3))
-        how = f"{self.by_drives} {turns}"
+        how = f"{self.by_drives} {turns} {encoders} {arm.elastic_joints}"
         key = f"{key_of(step, robot_digest(robot))} {robot_digest(generic)} {how}"
         self._loop = NativeLoop(
             stages.sizes,
@@ -225,7 +270,15 @@ class FaultSweep:
         for k in range(-(-count // size)):
             yield self.run(seed + k, rates[k % len(rates)], count=size, threads=threads)
 
-    def run(self, seed: int, rate: float, *, count: int = BATCH, threads: int = 1) -> Outcome:
+    def run(
+        self,
+        seed: int,
+        rate: float,
+        *,
+        count: int = BATCH,
+        threads: int = 1,
+        faults: bool = True,
+    ) -> Outcome:
         """Run a batch.
 
         Args:
@@ -233,12 +286,16 @@ class FaultSweep:
             rate: Rate of the loop, Hz.
             count: Number of scenarios, at most `BATCH`.
             threads: Number of threads.
+            faults: Whether there are any; otherwise states only come up to `LATEST` cycles late.
         """
-        scenarios = Scenarios(self, seed, rate)
+        scenarios = Scenarios(self, seed, rate, faults=faults)
         memory, settings, _ = self._run(scenarios, slice(count), threads)
         found = {name: self._loop.get(memory, name, count) for name in RESULTS}
         limits = settings[self._step.step.settings.slices["effort_rate"]]
-        array, part = self._step.place("status")
+        turns = found["turns"]
+        swing = 2.0 * np.minimum(found["there"], found["back"]) / np.maximum(turns, 1.0)
+        (array, part), (_, of_cause) = (self._step.place(name) for name in ("status", "cause"))
+        status = self._loop.get(memory, array, count)
         return Outcome(
             rate,
             seed,
@@ -246,21 +303,24 @@ class FaultSweep:
             ((found["peak"] - scenarios.planned[:count]) / scenarios.fastest).max(axis=1),
             found["outside"].max(axis=1),
             (found["sharpest"] * rate / limits).max(axis=1),
-            self._loop.get(memory, array, count)[:, part.start],
+            np.where(turns < FEWEST_TURNS, 0.0, swing).max(axis=1),
+            status[:, part.start],
+            status[:, of_cause.start],
             found["sound"][:, 0] > 0.5,
         )
 
-    def replay(self, seed: int, rate: float, number: int) -> ScenarioReplay:
-        """Run one scenario of a batch again, and return all of it.
+    def replay(self, seed: int, rate: float, number: int, *, faults: bool = True) -> ScenarioReplay:
+        """Run one scenario of a batch again, and return all of it; see `run`.
 
         Raises:
             ArgumentError: If a batch has no such number.
         """
         if not 0 <= number < BATCH:
             raise ArgumentError(f"scenario {number}: a batch has the numbers 0 to {BATCH - 1}")
-        scenarios = Scenarios(self, seed, rate)
+        scenarios = Scenarios(self, seed, rate, faults=faults)
         _, _, record = self._run(scenarios, slice(number, number + 1), 1, record=True)
         q, qd, tau, state = (record[x][:, 0] for x in ("q", "qd", "tau", self._stages.status))
+        q, qd = (x[:, : self.robot.dof] for x in (q, qd))
         motion, t = scenarios.motion(number), np.arange(len(q)) / rate
         desired = motion.sample(t)
         continuous = continuous_joints(self.robot)
@@ -312,7 +372,30 @@ class FaultSweep:
         parameters = self._parameters.copy()
         self._configured.configuration.parameters.views(parameters)["rate"][:] = rate
         self._configured.check(parameters)
-        return self._configured.initial(parameters)
+        first = self._configured.initial(parameters)
+        if self.springs is not None:
+            settings = self._step.step.settings.views(first["settings"])
+            settings["rotor"][:] = self.springs.rotor_inertia
+            if self.springs.known:
+                self._fit(settings, self.springs, rate)
+        return first
+
+    def _fit(self, settings: dict[str, Array], springs: Springs, rate: float) -> None:
+        """Write the gains that fit the springs."""
+        dynamics = Dynamics(self.robot.with_joint_elasticity(*springs.elasticity))
+        wanted, w = ideal_gains(dynamics, self._bandwidth), self._bandwidth
+        model = Model(
+            dynamics,
+            wanted,
+            bandwidth=w,
+            rotor_inertia=springs.rotor_inertia,
+            encoders=springs.encoders,
+        )
+        sampling = Sampling.of(1.0 / rate, LATEST / rate)
+        model = Tuner(dynamics).model(model, wanted, w, sampling)
+        settings["kp"][:], settings["kd"][:] = model.gains.kp, model.gains.kd
+        settings["inertia_weighted"][:] = model.inertia_weighted
+        settings["bandwidth"][:] = model.bandwidth
 
 
 class Scenarios:
@@ -322,6 +405,7 @@ class Scenarios:
         sweep: The robot.
         seed: Seed of the batch.
         rate: Rate of the loop, Hz.
+        faults: Whether there are any.
 
     Attributes:
         arrays: Inputs of `FaultStages` and `PlantStages`, shape (BATCH, size) each, or (size,).
@@ -329,7 +413,7 @@ class Scenarios:
         fastest: Speed limits, shape (n,).
     """
 
-    def __init__(self, sweep: FaultSweep, seed: int, rate: float) -> None:
+    def __init__(self, sweep: FaultSweep, seed: int, rate: float, *, faults: bool = True) -> None:
         self._rng, robot = np.random.default_rng((seed, round(rate))), sweep.robot
         self.rate, self._n, self._names = rate, robot.dof, robot.joint_names
         n = robot.dof
@@ -367,7 +451,30 @@ class Scenarios:
             "later": np.round(rate * 10.0 ** self._uniform(-2.3, -0.5)),
             "deviation": np.full((BATCH, 1), sweep.noise),
             "key": self._rng.integers(0, 2**63, (BATCH, 1)).view(np.float64),
+            "rests": np.full((BATCH, 1), DURATION_S - REST_S),
         }
+        if sweep.springs is not None:
+            self._put_on_springs(sweep, sweep.springs)
+        if not faults:
+            self.arrays |= {
+                "kind": np.full((BATCH, 1), list(KINDS).index("late")),
+                "begins": np.zeros((BATCH, 1)),
+                "ends": np.full((BATCH, 1), np.inf),
+                "later": self._rng.integers(0, LATEST + 1, (BATCH, 1)).astype(float),
+            }
+
+    def _put_on_springs(self, sweep: FaultSweep, springs: Springs) -> None:
+        elastic = list(sweep.inertias.robot.elastic_joints)
+        k = len(elastic)
+        self.arrays["rotor"] = np.tile(springs.rotor_inertia, (BATCH, 1))
+        K, D = (row[elastic] for row in springs.elasticity)
+        self.arrays["stiffness"] = K * (1.0 + self._uniform(-SPRING_ERROR, SPRING_ERROR, k))
+        self.arrays["spring_damping"] = D * (
+            1.0 + self._uniform(-SPRING_DAMPING_ERROR, SPRING_DAMPING_ERROR, k)
+        )
+        start = self.arrays["start"]
+        twist = sweep.dynamics.gravity(start)[:, elastic] / self.arrays["stiffness"]
+        self.arrays["q"] = np.concatenate([start, start[:, elastic] + twist], axis=1)
 
     def _uniform(self, low: float, high: float, size: int = 1) -> Array:
         return self._rng.uniform(low, high, (BATCH, size))

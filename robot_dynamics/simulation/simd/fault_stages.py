@@ -21,6 +21,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     When,
 )
 from robot_dynamics.control.logic import both, chosen, either, equal, finite, less, negated
+from robot_dynamics.control.two_masses import LINK, TwoMasses
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.drive_loop import LoopGains
 from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings, drive_stage
@@ -61,9 +62,10 @@ OPEN_BRAKES, MEASURED = "open_brakes", ("seen_q", "seen_qd")
 MOST_SUBSTEPS = 1000
 """Most steps of the plant in a cycle."""
 
-RESULTS = ("peak", "sharpest", "outside", "sound")
+RESULTS = ("peak", "sharpest", "outside", "there", "back", "turns", "sound")
 """Arrays of results: largest speeds after the fault, largest changes of effort in a cycle, largest
-distances outside the span of the motion, and 1 where every number stayed finite."""
+distances outside the span of the motion; from `rests` on, the ways of the joints forward and
+backward, and how often they turn; and 1 where every number stayed finite."""
 
 
 class FaultStages:
@@ -75,6 +77,7 @@ class FaultStages:
         step: The step.
         plant: The arm, with dry friction.
         by_drives: Whether drives close the loop, with the gains of the settings.
+        encoders: Side of elastic joints that is measured, one of `two_masses.ENCODERS`.
 
     Attributes:
         sizes: Number of entries of every array.
@@ -83,18 +86,27 @@ class FaultStages:
 
     PER_JOINT = ("start", "displacement", "elsewhere", "here", OPEN_BRAKES)
     SINGLE = ("rate", "kind", "begins", "ends", "size", "later", "motion_begins", "lasts",
-              "substeps", "deviation", "key")  # fmt: skip
+              "substeps", "deviation", "key", "rests")  # fmt: skip
 
-    def __init__(self, step: StepLanes, plant: PlantStages, *, by_drives: bool = False) -> None:
+    def __init__(
+        self,
+        step: StepLanes,
+        plant: PlantStages,
+        *,
+        by_drives: bool = False,
+        encoders: str = LINK,
+    ) -> None:
         self._step, self._plant, n = step, plant, plant.n
+        self._encoders = encoders
         self._by_drives, self._efforts = by_drives, COMMANDED[2] if by_drives else "tau"
-        of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:3], "frozen_q", "frozen_qd", "noise")
+        of_joints = (*self.PER_JOINT, *MEASURED, *RESULTS[:-1], "frozen_q", "frozen_qd", "noise")
         single = (*self.SINGLE, "cycle", "taken", "behind", "comes", "commanding", "left")
         self.sizes = {
             **step.sizes,
             **plant.sizes,
             **dict.fromkeys(of_joints, n),
             **dict.fromkeys((*single, "sound"), 1),
+            "before": n,
             **dict.fromkeys((*COMMANDED, "limit") if by_drives else (), n),
         }
         self.status = step.place("status")[0]
@@ -109,8 +121,8 @@ class FaultStages:
             moves, acts = (self._drive(), *moves), (*acts, self._hold())
         return (
             Record(("q", "qd", "tau", self.status)),
-            Remember("states", ("q", "qd")),
             self._measure(),
+            Remember("states", MEASURED),
             When("behind", (late,)),
             When("deviation", (Normals("noise", "key", "cycle"),)),
             self._arrive(),
@@ -122,6 +134,7 @@ class FaultStages:
 
     def _measure(self) -> LoopStage:
         """Tell how many cycles ago the state was measured that comes, if one does."""
+        masses = TwoMasses.of(self._plant.inertias.robot)
 
         def function(**x: Array) -> dict[str, Any]:
             fault, k, rate = _Fault(x), x["cycle"][0], x["rate"][0]
@@ -136,8 +149,12 @@ class FaultStages:
                 "behind": np.array([k - measured]),
                 "comes": np.array([new]),
                 "taken": np.array([chosen(new, measured, taken)]),
-                "seen_q": 1.0 * x["q"],
-                "seen_qd": 1.0 * x["qd"],
+                **{
+                    name: 1.0 * values
+                    for name, values in zip(
+                        MEASURED, masses.measured(x["q"], x["qd"], self._encoders), strict=True
+                    )
+                },
             }
 
         reads = (*_FAULT, "later", "taken", "q", "qd")
@@ -264,21 +281,30 @@ class FaultStages:
 
     def _watch(self) -> LoopStage:
         """Keep what was worst, and pass to the next cycle."""
+        n = self._plant.n
 
         def function(**x: Array) -> dict[str, Any]:
-            after = negated(less(x["cycle"][0] / x["rate"][0], x["begins"][0]))
+            now = x["cycle"][0] / x["rate"][0]
+            after, rests = (negated(less(now, x[name][0])) for name in ("begins", "rests"))
             ends = x["start"] + x["displacement"]
             low, high = minimum(x["start"], ends), maximum(x["start"], ends)
-            away = maximum(low - x["q"], x["q"] - high)
+            q, qd = x["q"][:n], x["qd"][:n]
+            away = maximum(low - q, q - high)
+            way = rests * qd / x["rate"][0]
             return {
-                "peak": maximum(x["peak"], after * abs(x["qd"])),
+                "peak": maximum(x["peak"], after * abs(qd)),
                 "outside": maximum(x["outside"], after * away),
+                "there": x["there"] + maximum(way, 0.0),
+                "back": x["back"] + maximum(-way, 0.0),
+                "turns": x["turns"] + rests * less(qd * x["before"], 0.0),
+                "before": 1.0 * qd,
                 "sound": np.array([both(x["sound"][0], x["alive"][0])]),
                 "cycle": x["cycle"] + 1.0,
             }
 
-        writes = ("peak", "outside", "sound", "cycle")
-        reads = ("rate", "begins", "start", "displacement", "q", "qd", "alive", *writes)
+        last = ("there", "back", "turns", "before")
+        writes = ("peak", "outside", *last, "sound", "cycle")
+        reads = ("rate", "begins", "rests", "start", "displacement", "q", "qd", "alive", *writes)
         return LoopStage("watch", function, reads, writes)
 
 

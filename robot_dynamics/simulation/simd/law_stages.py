@@ -40,7 +40,7 @@ from robot_dynamics.control.motion import later
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.step_kernels import key_of, laws_of
-from robot_dynamics.control.two_masses import LINK, MOTOR, TwoMasses
+from robot_dynamics.control.two_masses import TwoMasses
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
@@ -276,13 +276,10 @@ class LawStages:
 
     def _encode(self) -> LoopStage:
         """Take the side of elastic joints that encoders measure."""
-        links, drives = list(range(self.n)), self._masses.drives
         encoders = self._model.encoders
 
         def function(q: Array, qd: Array) -> dict[str, Any]:
-            of_q = drives if encoders == MOTOR else links
-            of_qd = links if encoders == LINK else drives
-            return dict(zip(SIDE, (q[of_q], qd[of_qd]), strict=True))
+            return dict(zip(SIDE, self._masses.measured(q, qd, encoders), strict=True))
 
         return LoopStage("encode", function, ("q", "qd"), SIDE)
 
