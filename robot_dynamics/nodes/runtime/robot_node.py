@@ -145,7 +145,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self.inputs: list[Input] = []
         self.counter_deltas = CounterDeltas()
         self._timing: Timing | None = None
-        self._without_clock = False
+        self._reports_without_clock = 0
         self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         self.loop_timers: list[LoopTimer] = []
         self.call_every(REPORT_PERIOD_S, self._report)
@@ -426,15 +426,18 @@ class RobotNode(ManagedNode, Generic[P]):
         return status_msg(name, self.robot.name, faults, values)
 
     def _clock_faults(self) -> list[Fault]:
-        """Return a fault while use_sim_time is set but no /clock has come; log it once."""
+        """Return a fault while use_sim_time is set but no /clock comes; log it once.
+
+        The first report may be made before the first /clock.
+        """
         missing = (
             self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds
         )
-        if not missing:
+        self._reports_without_clock += missing
+        if not missing or self._reports_without_clock == 1:
             return []
         line = "use_sim_time is set but no /clock comes; start what publishes it, or unset it"
-        if not self._without_clock:
-            self._without_clock = True
+        if self._reports_without_clock == 2:
             self.get_logger().warning(line)
         return [Fault(Level.ERROR, line)]
 
