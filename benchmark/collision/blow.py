@@ -101,7 +101,7 @@ def blow(robot: Robot, frame: str, start: Array, truth: Robot, reaction: str, ma
         controller.set_state(Measured(plant.q, plant.qd), now)
         controller.set_reference(Reference(motion[0][i], motion[1][i], tau_d[i]), now)
         command = controller.update(now)
-        if controller.contacts.joint is not None and begin is not None:
+        if controller.index("contact") is not None and begin is not None:
             detected = min(detected, now - begin)
         for _ in range(STEPS):
             x = true.pose(plant.q, frame).position[AXIS] - surface

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from robot_dynamics.control.collision import NONE, REACTIONS, ObserverState, observer_settings
+from robot_dynamics.control.collision import REACTIONS, observer_settings
 from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
 from robot_dynamics.control.laws import (
     ALL_MODES,
@@ -95,42 +95,6 @@ class Command(NamedTuple):
         return np.asarray(self.saturation > 0.0)
 
 
-class Contacts:
-    """External efforts and contacts, as the step observes them.
-
-    Args:
-        controller: The controller.
-    """
-
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
-
-    @property
-    def effort(self) -> Array:
-        """External efforts, shape (n,), N m or N, in the direction in which they push."""
-        return self._controller.field("external").copy()
-
-    @property
-    def threshold(self) -> Array:
-        """Present thresholds, shape (n,), N m or N."""
-        return self._controller.field("threshold").copy()
-
-    @property
-    def direction(self) -> Array:
-        """Presliding direction of friction on the measured motion, shape (n,)."""
-        return ObserverState(*self._controller.field("observer")).direction
-
-    @property
-    def joint(self) -> int | None:
-        """Index of the joint with a contact, or None."""
-        return self._controller.index("contact")
-
-    @property
-    def retreat(self) -> Array:
-        """Positions to which a retreat leads, shape (n,)."""
-        return np.asarray(self._controller.field("path")[-1])
-
-
 class Controller:
     """Efforts for one robot, cycle by cycle.
 
@@ -143,7 +107,6 @@ class Controller:
         task: Of the modes in task space; by default there are none.
 
     Attributes:
-        contacts: External efforts and contacts; observed while the settings detect collisions.
         limit: Largest efforts, shape (n,), N m or N.
 
     Examples:
@@ -166,7 +129,6 @@ class Controller:
         self._settings, self.task = settings or Settings(), task
         self._check_task()
         self.joint_names = model.dynamics.robot.joint_names
-        self.contacts = Contacts(self)
         self._model: Model | None = None
         self._run: RunningStep | None = None
         self._edition = 0.0
@@ -468,12 +430,8 @@ class Controller:
         assert self._run is not None
         self._run.begin()
 
-    def postpone(self, now: float) -> None:
-        """Delay tracking while no node receives commands, unless the arm is in motion.
-
-        Args:
-            now: Present time, s.
-        """
+    def postpone(self) -> None:
+        """Delay tracking while no node receives commands, unless the arm is in motion."""
         self._arrived["unheard"][0] = 1.0
 
     def halt(self) -> float:
@@ -655,14 +613,6 @@ class Controller:
         joint = self.index("braked_by")
         return None if joint is None else self.joint_names[joint]
 
-    @property
-    def touched(self) -> int | None:
-        """Index of a joint with a contact, or None.
-
-        Closed brakes are none, nor is a person who leads the arm.
-        """
-        return None if self._settings.collision.reaction == NONE else self.index("touched")
-
     # -- parts of the step, for a simulation that knows the motion -----------------------------
 
     @property
@@ -757,4 +707,4 @@ def all_finite(*arrays: Array) -> bool:
     return True
 
 
-__all__ = ["Command", "Contacts", "Controller", "all_finite", "kernels_of", "prepare"]
+__all__ = ["Command", "Controller", "all_finite", "kernels_of", "prepare"]

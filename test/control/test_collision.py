@@ -328,7 +328,7 @@ def pushed(model, reaction, mode="feedforward", **options):
     bench.move(1.3, 0.3)
     bench.run(0.5)
     assert bench.statuses[-1] is Status.TRACKING
-    assert bench.controller.contacts.joint is None
+    assert bench.controller.index("contact") is None
     bench.push = np.array([-15.0, 0.0])
     bench.at = bench.plant.q.copy()
     return bench.run(0.1)
@@ -337,17 +337,17 @@ def pushed(model, reaction, mode="feedforward", **options):
 def test_without_a_reaction_nothing_is_computed(model):
     bench = pushed(model, "none")
     assert bench.statuses[-1] is Status.TRACKING
-    assert not bench.controller.contacts.effort.any()
-    assert bench.controller.touched is None
+    assert not bench.controller.field("external").any()
+    assert bench.controller.index("touched") is None
 
 
 def test_a_reported_contact_changes_no_effort(model):
     bench, ignorant = pushed(model, "report"), pushed(model, "none")
     assert bench.statuses[-1] is Status.TRACKING
-    assert bench.controller.touched == 0
+    assert bench.controller.index("touched") == 0
     np.testing.assert_array_equal(bench.efforts, ignorant.efforts)
     # The push less what 0.3 N m of dry friction and the lag leave
-    assert bench.controller.contacts.effort[0] == pytest.approx(-15.0, abs=0.5)
+    assert bench.controller.field("external")[0] == pytest.approx(-15.0, abs=0.5)
 
 
 def test_a_stop_says_the_joint_the_effort_and_the_threshold(model):
@@ -406,7 +406,7 @@ def test_a_retreat_takes_back_the_last_motion_at_limited_speed_and_holds(model):
     bench.run(0.5)
     assert bench.statuses[-1] is Status.STOPPED
     np.testing.assert_allclose(bench.plant.q, rests, atol=0.02)  # dry friction: 0.3 / 50, twice
-    assert bench.controller.touched is None
+    assert bench.controller.index("touched") is None
 
 
 def test_closed_brakes_a_person_who_leads_and_missing_receivers_are_no_contacts(model):
@@ -416,9 +416,9 @@ def test_closed_brakes_a_person_who_leads_and_missing_receivers_are_no_contacts(
     bench.move(1.3, 0.3)
     bench.run(0.3, brakes=True)
     assert Status.STOPPED not in bench.statuses
-    bench.controller.postpone(bench.now)
+    bench.controller.postpone()
     bench.run(STEP)
-    assert not bench.controller.contacts.effort.any()
+    assert not bench.controller.field("external").any()
 
 
 def test_wrong_masses_are_no_contact(model, arm):
@@ -461,8 +461,8 @@ def test_noise_of_the_sensors_in_the_loop_is_no_contact(model, arm, mode, factor
     for k in range(20):
         bench.move(0.3 + 0.8 * np.sin(2.4 * k), -0.7 + 0.9 * np.cos(1.7 * k), seconds=1.5)
         bench.run(1.6)
-        contacts = bench.controller.contacts
-        shares.append(np.abs(contacts.effort / contacts.threshold).max())
+        field = bench.controller.field
+        shares.append(np.abs(field("external") / field("threshold")).max())
     assert Status.STOPPED not in bench.statuses
     assert max(shares) < 1.0
 
@@ -475,7 +475,7 @@ def test_an_end_effector_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reac
     bench.push = np.array([-15.0, 0.0])
     bench.run(0.1)
     if reaction == "report":
-        assert bench.controller.touched == 0
+        assert bench.controller.index("touched") == 0
         assert bench.statuses[-1] is Status.HOLDING
         return
     assert bench.statuses[-1] is Status.STOPPED

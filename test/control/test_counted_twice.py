@@ -80,7 +80,7 @@ def test_a_person_who_lifts_one_link_is_a_contact(knowing, joint, share):
     bench.plant.step = lambda tau: step(tau + effort)
     bench.run(3.0)
     if joint == 0 and abs(share) > 0.75:
-        assert bench.controller.touched == 0
+        assert bench.controller.index("touched") == 0
         assert bench.controller.warning is Cause.COLLISION
     assert bench.controller.cause is Cause.NONE
 

@@ -188,7 +188,7 @@ def test_targets_are_given_up_while_the_arm_may_not_follow_them():
         assert not loop.task.moves(loop.now)
 
     stays(lambda: arm.refuse("states are too slow"), lambda: arm.refuse(""))
-    stays(lambda: arm.postpone(loop.now), lambda: None)
+    stays(arm.postpone, lambda: None)
     stays(lambda: arm.activate(arm.model.gravity(loop.q)), lambda: None)
     # One after the other moves the end effector, without `resume`
     for place in (goal, start):

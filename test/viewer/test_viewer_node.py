@@ -329,12 +329,12 @@ def test_external_efforts_are_read_only_while_links_are_coloured_by_them(nodes, 
     asked.value = True
     wait_for(lambda: viewer._external_in, "a subscription")
     wait_for(lambda: viewer._contact(True) is not None, "external efforts")
-    contacts = nodes.controller.controller.contacts
+    field = nodes.controller.controller.field
 
     def as_observed():  # they change while the arm settles, and are read at different moments
         effort, threshold = viewer._contact(True)
         gap = max(
-            np.abs(effort - contacts.effort).max(), np.abs(threshold - contacts.threshold).max()
+            np.abs(effort - field("external")).max(), np.abs(threshold - field("threshold")).max()
         )
         return gap < MEASURED
 

@@ -353,7 +353,7 @@ class ControllerNode(ControllerBase):
         ):
             report.log(status)
         for output, of in self._read_outputs:
-            stamp, efforts = self.states.stamp, getattr(controller.contacts, of)
+            stamp, efforts = self.states.stamp, controller.field(of)
             output.publish(JointValues.of_efforts(controller.joint_names, stamp, efforts))
         if controller.warning is not report.warning:
             report.log_warning()
@@ -373,7 +373,7 @@ class ControllerNode(ControllerBase):
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""
         if not self.listened_to:  # feedback without effect would wind up
-            self.controller.postpone(now)
+            self.controller.postpone()
         elif self.reference.complete:
             reference = self._reference_at_state()
             self.controller.set_reference(
@@ -546,7 +546,7 @@ class ControllerNode(ControllerBase):
 
     def _look_for_readers(self) -> None:
         """Find which of the outputs beside the command have subscribers."""
-        outputs = (self.external, "effort"), (self.thresholds, "threshold")
+        outputs = (self.external, "external"), (self.thresholds, "threshold")
         self._read_outputs = [(output, of) for output, of in outputs if output.subscriber_count]
 
     def _resume(self) -> tuple[bool, str]:

@@ -271,7 +271,7 @@ class ControllerReport:
         node = self._node
         if node.controller.settings.collision.reaction == NONE:
             return {}
-        effort, frame = node.controller.contacts.effort, node.arm.load.endpoint
+        effort, frame = node.controller.field("external").copy(), node.arm.load.endpoint
         names = node.robot.joint_names
         found = {"external effort (N m or N)": dict(zip(names, effort.tolist(), strict=True))}
         if frame is None or not node.states.complete:
