@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError, ShapeError, shown
-from robot_dynamics.foundation.arrays import Array, real_numbers, refuse_non_finite
+from robot_dynamics.foundation.arrays import Array, real_numbers
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Shape
@@ -90,8 +90,6 @@ def check_arguments(
     outputs: Mapping[str, Shape],
     arrays: Sequence[Any],
     out: Any = None,
-    *,
-    finite: bool = False,
 ) -> Arguments:
     """Check and convert the arguments of a call.
 
@@ -103,12 +101,11 @@ def check_arguments(
         outputs: Shape of one sample of every output.
         arrays: The arguments, one per input.
         out: Array for the only output, or a sequence of one array per output.
-        finite: Refuse NaN and infinity.
 
     Raises:
         ShapeError: If a shape does not fit.
-        ArgumentError: If an argument is missing, holds no numbers, is not finite, or if an array
-            given as `out` cannot be written to or shares memory with another one.
+        ArgumentError: If an argument is missing or holds no numbers, or if an array given as `out`
+            cannot be written to or shares memory with another one.
     """
     names = list(shapes)
     if len(arrays) != len(names):
@@ -133,9 +130,6 @@ def check_arguments(
         else np.ascontiguousarray(a).reshape(a.shape)  # which makes an array () one of (1,)
         for a, shape in zip(converted, shapes.values(), strict=True)
     )
-    if finite:
-        for name, a in zip(names, inputs, strict=True):
-            refuse_non_finite(name, a)
     results, answers = _outputs(outputs, lead, dtype, out, inputs, "F" if columns else "C")
     if len(lead) < 2:
         return Arguments(inputs, results, answers, batch, dtype, columns)

@@ -598,11 +598,6 @@ class Controller:
         return SENTENCES[cause].words(self.model.dynamics.robot, int(i), abs(value), limit)
 
     @property
-    def stopped_by_collision(self) -> bool:
-        """Return whether a collision stopped the arm."""
-        return self.cause is Cause.COLLISION
-
-    @property
     def stopped_joint(self) -> int | None:
         """Index of the joint that stopped the arm, if it is stopped."""
         return None if self.cause is Cause.NONE else int(self.field("stop_joint")[0])

@@ -360,7 +360,7 @@ def test_a_stop_says_the_joint_the_effort_and_the_threshold(model):
         f"joint 'shoulder' feels an external {abs(value):.3g} N m, beyond its threshold of "
         f"{limit:.3g} N m"
     )
-    assert bench.controller.stopped_by_collision
+    assert bench.controller.cause is Cause.COLLISION
     bench.push = np.zeros(2)
     bench.run(1.5)
     assert np.abs(bench.plant.qd).max() < 1e-3

@@ -12,6 +12,7 @@ from robot_dynamics.compiler.graph.trace import Program, Shape, operation_count
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import check_arguments, check_threads
 from robot_dynamics.compiler.source.python import python_source
+from robot_dynamics.foundation.arrays import refuse_non_finite
 
 
 def compile_python(
@@ -49,7 +50,10 @@ class PythonKernel(Kernel):
     ) -> Results:
         """See `Kernel.__call__`; `threads` is ignored."""
         check_threads(threads)
-        call = check_arguments(self.inputs, self.outputs, arrays, out, finite=self._finite)
+        call = check_arguments(self.inputs, self.outputs, arrays, out)
+        if self._finite:
+            for name, array in zip(self.inputs, call.inputs, strict=True):
+                refuse_non_finite(name, array)
         if call.batch is None:
             try:
                 values = self._on_floats(*[a.tolist() for a in call.inputs])

@@ -146,7 +146,7 @@ class ControllerReport:
         """Log that a contact, or friction that counts twice, was found or has ended."""
         controller, log = self._node.controller, self._node.get_logger()
         self.warning = controller.warning
-        if controller.stopped_by_collision:
+        if controller.cause is Cause.COLLISION:
             return  # the stop is logged
         if self.warning is Cause.NONE:
             log.info("no external effort beyond its threshold any more")
