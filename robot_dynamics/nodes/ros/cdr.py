@@ -22,6 +22,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robot_dynamics.compiler.native.extraction import extractor
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
@@ -173,8 +174,14 @@ class EffortsReader:
         return Efforts(self._label, np.array(msg.data))
 
 
+def _bytes_for_extraction(topic: str) -> Callable[[bytes], bytes]:
+    """Return a reader of bytes as they are, once the code that extracts their numbers is there."""
+    extractor()
+    return bytes
+
+
 READERS: Mapping[type, Callable[[str], Callable[[bytes], Any]]] = {
-    JointState: lambda topic: bytes,  # which `JointReader` reads
+    JointState: _bytes_for_extraction,  # by `JointReader`
     Float64MultiArray: EffortsReader,
 }
 """Readers of the bytes of a message, by its type; made from the name of the topic."""
