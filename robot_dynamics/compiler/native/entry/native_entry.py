@@ -122,7 +122,9 @@ def _sequences_hold() -> bool:
 
 def _calls_hold() -> bool:
     """Compare the code that calls a function as it is read from there with what CPython has."""
-    return not CALL_IS_INLINE or _code_that_calls(_calls_hold) == _address("_PyFunction_Vectorcall")
+    return not CALL_IS_INLINE or _code_that_calls(_calls_hold) == function_address(
+        "_PyFunction_Vectorcall"
+    )
 
 
 def _samples() -> list[np.ndarray[Any, Any]]:
@@ -183,7 +185,7 @@ def _numpy_table() -> Any:
     return table if table[_PYARRAY_TYPE] == id(np.ndarray) else None
 
 
-def _address(name: str) -> int:
+def function_address(name: str) -> int:
     """Address of a function of CPython."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
@@ -191,14 +193,14 @@ def _address(name: str) -> int:
 def _code_that_calls(function: Callable[..., Any]) -> int:
     """Address of code with FASTCALL_WITH_KEYWORDS that calls a Python or partial function."""
     if not CALL_IS_INLINE:
-        return _address("PyObject_Vectorcall")
+        return function_address("PyObject_Vectorcall")
     word = ctypes.c_int64.from_address
     return word(id(function) + word(id(type(function)) + VECTORCALL_OFFSET).value).value
 
 
 def imports() -> dict[str, int]:
     """Addresses of the functions that entries call."""
-    addresses = {name: _address(name) for name in FUNCTIONS if name != "PyArray_New"}
+    addresses = {name: function_address(name) for name in FUNCTIONS if name != "PyArray_New"}
     addresses["PyArray_New"] = _numpy_table()[_PYARRAY_NEW]
     return addresses
 
