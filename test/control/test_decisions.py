@@ -11,7 +11,7 @@ from robot_dynamics.control import Status
 from robot_dynamics.control.collision import REACTIONS, REPORT
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.guard import Flaw, believe
-from robot_dynamics.control.laws import ALL_MODES, IN_TASK_SPACE, LAWS
+from robot_dynamics.control.laws import ALL_MODES, IN_TASK_SPACE, LAWS, WITHOUT_INERTIA
 from robot_dynamics.control.logic import NEVER
 from robot_dynamics.control.status import Cause
 from robot_dynamics.control.supervision import supervise
@@ -307,7 +307,10 @@ def test_an_oscillation_stops_an_arm_also_when_it_is_stopped_unless_it_is_resume
         ({"cause": float(Cause.COLLISION)}, Cause.COLLISION),
         ({"resume": 1.0, "cause": float(Cause.SATURATION)}, Cause.NONE),
     ):
-        assert decide(supervise, calm, **shaking, **changed)["cause"] == cause
+        found = decide(supervise, calm, **shaking, **changed)
+        assert (found["cause"], found["shakes"]) == (cause, float(cause == Cause.OSCILLATION))
+    lasting = {"cause": float(Cause.OSCILLATION), "status": float(Status.STOPPED)}
+    assert decide(supervise, calm, **lasting)["shakes"] == 0.0
 
 
 def test_the_joint_whose_reference_is_farthest_is_named_relative_to_what_is_near(calm):
@@ -316,6 +319,39 @@ def test_the_joint_whose_reference_is_farthest_is_named_relative_to_what_is_near
     found = decide(supervise, calm, **apart, nearest=(0.1, 1.0), armed=0.0)
     assert (found["away"], found["away_joint"]) == (Flaw.AWAY, 0.0)
     assert found["away_value"] == pytest.approx(0.08, abs=ROUND_OFF)
+
+
+def test_an_arm_that_holds_waits_for_a_reference_elsewhere_and_one_that_tracks_goes_on(calm):
+    came = np.array([calm["q"] + 0.08, [0.0, 0.0]])
+    apart = {"came_reference": came, "reference": came, "armed": 0.0}
+    for before, after in ((Status.HOLDING, Status.RESUMED), (Status.TRACKING, Status.TRACKING)):
+        assert decide(supervise, calm, **apart, status=float(before))["status"] == after
+    near = {**apart, "came_reference": np.array([calm["q"] + 0.01, [0.0, 0.0]])}
+    near["reference"] = near["came_reference"]
+    assert decide(supervise, calm, **near, status=float(Status.HOLDING))["armed"] == 1.0
+
+
+def test_a_small_jump_of_the_reference_is_joined_unless_another_motion_begins(calm):
+    came = np.array([calm["q"] + 0.05, [0.0, 0.0]])
+    found = decide(supervise, calm, came_reference=came)
+    assert (found["blends"], found["jumps"], found["begins"]) == (1.0, 0.0, 1.0)
+    assert (found["status"], found["entered"]) == (Status.TRACKING, 0.0)
+    stops = decide(supervise, calm, came_reference=came, halted=1.0)
+    assert (stops["blends"], stops["begins"], stops["entered"]) == (0.0, 1.0, 1.0)
+    followed = decide(supervise, calm, came_reference=came - 0.048)
+    assert (followed["blends"], followed["begins"]) == (0.0, 0.0)
+    far = decide(supervise, calm, came_reference=came + [[0.1], [0.0]])
+    assert (far["blends"], far["jumps"]) == (0.0, 1.0)
+
+
+def test_an_arm_that_runs_away_from_its_motion_to_rest_begins_another_one(calm):
+    holds = {"status": float(Status.HOLDING), "halted": 1.0, "follows": 0.0, "allowed": (0.2, 0.2)}
+    assert decide(supervise, calm, **holds)["begins"] == 0.0
+    away = {**holds, "qd": (1.1 * FASTEST[0], 0.0), "q": calm["q"] + 1.0}
+    found = decide(supervise, calm, **away)
+    assert (found["begins"], found["starts_measured"], found["entered"]) == (1.0, 1.0, 0.0)
+    for changed in ({"qd": (0.9 * FASTEST[0], 0.0)}, {"fresh": 0.0}, {"open_loop": 1.0}):
+        assert decide(supervise, calm, **{**away, **changed})["begins"] == 0.0
 
 
 def test_errors_under_whole_feedback_are_kept_while_it_fades(calm):
@@ -410,8 +446,26 @@ def test_a_joint_that_stands_while_its_reference_moves_on_is_found(
     if stands:
         assert found["watched_joint"] == 0.0
         assert found["watched_value"] == pytest.approx(apart, abs=ROUND_OFF)
-    for changed in ({"fresh": 0.0}, {"entered": 1.0}, {"trust": 0.5}, {"q": q + 2e-4}):
+    for changed in (
+        {"fresh": 0.0},
+        {"entered": 1.0},
+        {"trust": 0.5},
+        {"q": q + 2e-4},
+        {"q": q - 2e-4},
+    ):
         assert decide(watch, calm, **{**standing, **changed})["watched"] == 0.0
+
+
+@pytest.mark.parametrize(("displacement", "stands"), [(0.055, True), (0.045, False)])
+def test_a_law_without_inertia_may_begin_late_by_half_of_what_is_near(calm, displacement, stands):
+    assert "pd" in (LAWS[k] for k in WITHOUT_INERTIA)
+    q, law = calm["q"], float(LAWS.index("pd"))
+    found = decide(
+        watch, calm, law=law, free=(1.0, 1.0), answers=1.0, stood_at=q, stood_desired=q,
+        compared=np.array([q + [displacement, 0.0], [0.0, 0.0]]),
+        desired=np.array([q, [FASTEST[0], 0.0], [0.0, 0.0]]), total=calm["expected"] + 4.0,
+    )  # fmt: skip
+    assert found["watched"] == (Cause.STANDING if stands else Cause.NONE)
 
 
 def test_a_joint_that_was_pushed_and_never_moved_has_a_closed_brake(calm):
@@ -441,7 +495,10 @@ def test_pushes_count_from_when_the_arm_began_to_follow(calm):
     goes_on = decide(watch, calm, total=total, **since)
     np.testing.assert_array_equal(goes_on["brake_tau"], calm["brake_tau"])
     np.testing.assert_array_equal(goes_on["free"], since["free"])
-    holds = decide(watch, calm, status=float(Status.HOLDING), **since)
+    pushed = {"total": calm["brake_tau"] + 30.0, "answers": 1.0}
+    tracks = decide(watch, calm, **pushed, **since)
+    np.testing.assert_allclose(tracks["pushed_for"], [0.0, 0.1 + calm["dt"]], atol=ROUND_OFF)
+    holds = decide(watch, calm, status=float(Status.HOLDING), **pushed, **since)
     np.testing.assert_array_equal(holds["pushed_for"], 0.0)
 
 

@@ -70,3 +70,10 @@ def test_numbers_of_a_sentence_have_no_exponent_below_a_million():
     sentence = SENTENCES[Cause.COLLISION]
     numbers = [sentence.number(x) for x in (0.25, 999.4, 3000.0, 2e6)]
     assert numbers == ["0.25", "999", "3000", "2e+06"]
+
+
+def test_a_sentence_names_the_joint_and_gives_its_numbers_with_units(arm):
+    assert SENTENCES[Cause.SATURATION].words(arm.robot, 1, -0.25, 15.0) == (
+        "joint 'elbow' moves at -0.25 rad/s against its reference, with its effort at its limit of "
+        "15 N m"
+    )
