@@ -135,6 +135,17 @@ def test_a_position_that_stands_while_velocities_go_on_is_a_flaw(calm, speed):
     assert abs(found["stuck_for"][0]) < 5e-3 and found["flaw"] == Flaw.NONE
 
 
+@pytest.mark.parametrize(("before", "flaw"), [(0.0495, Flaw.STUCK), (0.0485, Flaw.NONE)])
+def test_a_joint_that_moves_and_sends_the_same_numbers_for_50_ms_is_frozen(calm, before, flaw):
+    slow = dict.fromkeys(("qd", "received_qd", "state_qd"), (0.0, -0.01))
+    found = decide(believe, calm, **slow, frozen_for=(0.0, before))
+    assert found["flaw"] == flaw
+    rests = dict.fromkeys(slow, (0.0, -0.0001))  # the last digit of a sensor
+    assert decide(believe, calm, **rests, frozen_for=(0.0, before))["frozen_for"][1] == 0.0
+    changes = {**slow, "state_qd": (0.0, -0.0101)}
+    assert decide(believe, calm, **changes, frozen_for=(0.0, before))["frozen_for"][1] == 0.0
+
+
 def test_one_stamp_of_another_clock_changes_no_typical_delay_and_two_do(calm):
     for passed in (50.0, -50.0):
         found = decide(believe, calm, state_delay=passed)

@@ -4,6 +4,7 @@ import pytest
 
 from robot_dynamics.control import Status
 from robot_dynamics.control.fields import Facts
+from robot_dynamics.control.guard import Flaw
 from robot_dynamics.control.status import SENTENCES, TABLE, WORDS, Cause, next_status
 
 IN_ORDER = {
@@ -64,6 +65,11 @@ def test_the_first_row_whose_condition_holds_decides_whatever_holds_below_it(fir
 def test_it_tracks_when_nothing_keeps_it_from_that_and_holds_once_it_is_told(why):
     assert status() is Status.TRACKING
     assert status({why: 1.0}) is Status.HOLDING
+
+
+@pytest.mark.parametrize("names", [Status, Cause, Flaw])
+def test_numbers_of_names_are_their_places_in_tables(names):
+    assert [int(name) for name in names] == list(range(len(names)))
 
 
 def test_numbers_of_a_sentence_have_no_exponent_below_a_million():
