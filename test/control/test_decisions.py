@@ -119,6 +119,15 @@ def test_states_that_arrive_at_once_are_as_far_apart_as_their_stamps(calm):
     np.testing.assert_allclose(found["drifted"], 0.0, rtol=0.0, atol=1e-9)
 
 
+def test_a_joint_that_moves_at_one_speed_is_neither_stuck_nor_frozen(calm):
+    moving = dict.fromkeys(("qd", "received_qd", "state_qd"), (1.0, -1.0))
+    q = calm["q"] + STEP * np.array([1.0, -1.0])
+    found = decide(believe, calm, **moving, state_q=q, stuck_for=(4e-3, 0.0), frozen_for=(0.1, 0.1))
+    for name in ("stuck_for", "frozen_for"):
+        np.testing.assert_array_equal(found[name], 0.0)
+    assert (found["fresh"], found["flaw"]) == (1.0, Flaw.NONE)
+
+
 @pytest.mark.parametrize("speed", [1.0, -1.0])
 def test_a_position_that_stands_while_velocities_go_on_is_a_flaw(calm, speed):
     moving = {"state_qd": (speed, 0.0), "received_qd": (speed, 0.0), "qd": (speed, 0.0)}
@@ -130,7 +139,10 @@ def test_a_position_that_stands_while_velocities_go_on_is_a_flaw(calm, speed):
     found = decide(believe, calm, **moving, stuck_for=(5e-3 * speed, 0.0))
     assert (found["flaw"], found["flaw_joint"]) == (Flaw.STUCK, 0.0)
     assert (found["flaw_value"], found["fitting"], found["trust"]) == (speed, 0.0, 0.0)
-    # A glitch of one velocity is no motion
+    # Velocities that change their sign are no motion, nor is a glitch of one velocity
+    shaking = {"state_qd": (speed, 0.0), "received_qd": (-speed, 0.0)}
+    found = decide(believe, calm, **shaking, stuck_for=(3e-3, 0.0))
+    assert found["stuck_for"][0] == pytest.approx((1.0 - STEP / 0.5) * 3e-3, abs=1e-9)
     found = decide(believe, calm, state_qd=(speed, 0.0), stuck_for=(5e-3 * speed, 0.0))
     assert abs(found["stuck_for"][0]) < 5e-3 and found["flaw"] == Flaw.NONE
 
