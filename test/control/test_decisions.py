@@ -119,6 +119,15 @@ def test_states_that_arrive_at_once_are_as_far_apart_as_their_stamps(calm):
     np.testing.assert_allclose(found["drifted"], 0.0, rtol=0.0, atol=1e-9)
 
 
+def test_where_the_clock_of_stamps_jumps_the_time_of_arrival_counts(calm):
+    moving, seconds = dict.fromkeys(("qd", "received_qd", "state_qd"), (1.0, 1.0)), 0.05
+    times = {**ago(calm, seconds, "received_at", "state_at"), "state_stamp": calm["now"] + 50.0}
+    found = decide(believe, calm, **moving, **times, state_q=calm["q"] + seconds)
+    assert (found["fresh"], found["flaw"], found["fitting"]) == (1.0, Flaw.NONE, 10.0)
+    found = decide(believe, calm, **moving, **times, state_q=calm["q"] + 2.0 * seconds)
+    assert (found["fresh"], found["flaw"]) == (0.0, Flaw.JUMP)
+
+
 def test_a_joint_that_moves_at_one_speed_is_neither_stuck_nor_frozen(calm):
     moving = dict.fromkeys(("qd", "received_qd", "state_qd"), (1.0, -1.0))
     q = calm["q"] + STEP * np.array([1.0, -1.0])

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
+from robot_dynamics.kinematics.inverse.equations.both_equations import _advanced
 from robot_dynamics.kinematics.inverse.subproblems import Turn
 from robot_dynamics.robot import find_robot
 
@@ -39,3 +40,11 @@ def test_nothing_remains_of_a_displacement_when_every_joint_has_moved_back(arm, 
     x = (0.3, -0.2, 0.5)
     assert_allclose(left.point(x), x, rtol=0.0, atol=ROUND_OFF)
     assert_allclose(left.inverse.point(x), x, rtol=0.0, atol=ROUND_OFF)
+
+
+@pytest.mark.parametrize("step", [1e-3, -0.3])
+def test_a_turn_after_a_step_is_a_rotation_by_about_that_step(step):
+    moved = _advanced(Turn(np.cos(0.7), np.sin(0.7)), step)
+    angle = 0.7 + np.arctan(step)
+    assert_allclose(moved[:2], [np.cos(angle), np.sin(angle)], rtol=0.0, atol=ROUND_OFF)
+    assert _advanced(0.7, step) == 0.7 + step  # of a slide
