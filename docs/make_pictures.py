@@ -3,7 +3,8 @@
 python docs/make_pictures.py             # all of them, on an idle machine
 python docs/make_pictures.py demo course # those of `PICTURES`
 
-It needs chromium and playwright for what a browser shows.
+It needs chromium and playwright for what a browser shows, and the package in a sourced ROS 2
+workspace, Xvfb and ImageMagick for what rviz2 shows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import io
 import json
 import os
 import shutil
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -38,6 +41,10 @@ PANEL = 296  # width of the controls, which the moving picture leaves out so tha
 
 FRAMES = 26
 FRAME_S = 0.3  # of the motion; shown twice as fast
+
+WINDOW = (1200, 800)  # of rviz2, as config/robot_dynamics.rviz sets it
+VIEW = (404, 112, 1144, 612)  # its middle, without the panels, bars and buttons around it
+LAUNCH_S = 75.0  # until the arm moves, on a machine without a graphics card
 
 SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle",
             "--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # fmt: skip
@@ -82,10 +89,15 @@ def draw_demo() -> None:
     keep(Path("planar_2r.png"), "demo")
 
 
-def draw_motion() -> None:
-    """Draw a recording of the trajectory of the tutorial."""
+def write_motion() -> None:
+    """Write the trajectory of the tutorial."""
     text = (DOCS / "ros-tutorial.md").read_text(encoding="utf-8")
     Path("motion.csv").write_text(text.split("```csv\n")[1].split("```")[0], encoding="utf-8")
+
+
+def draw_motion() -> None:
+    """Draw a recording of the trajectory of the tutorial."""
+    write_motion()
     draw("simulate", "planar_2r", "--motion", "motion.csv", "--record", "run.mcap", "-q")
     draw("plot", "run.mcap")
     keep(Path("run.png"), "own_motion")
@@ -165,6 +177,33 @@ def draw_page() -> None:
     )
 
 
+@contextmanager
+def screen(size: tuple[int, int]) -> Iterator[str]:
+    """Open a screen in memory; its name is the value of DISPLAY."""
+    width, height = size
+    words = ["Xvfb", "-displayfd", "1", "-screen", "0", f"{width}x{height}x24"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield f":{server.stdout.readline().strip()}"
+        server.terminate()
+
+
+def draw_rviz() -> None:
+    """Take the view of rviz2 that the tutorial launches, in simulated time for slow machines."""
+    write_motion()
+    launch = ["ros2", "launch", "robot_dynamics", "bringup.launch.py", "robot:=planar_2r"]
+    launch += ["motion:=file", f"file:={Path('motion.csv').absolute()}", "rviz:=true"]
+    launch += ["composed:=true", "use_sim_time:=true"]
+    with screen(WINDOW) as display:
+        shown = {**os.environ, "DISPLAY": display}
+        with subprocess.Popen(launch, env=shown, start_new_session=True) as nodes:
+            sleep(LAUNCH_S)
+            subprocess.run(["import", "-window", "root", "window.png"], env=shown, check=True)
+            os.killpg(nodes.pid, signal.SIGINT)
+    Image.open("window.png").crop(VIEW).save("view.png")
+    keep(Path("view.png"), "rviz")
+
+
 PICTURES: dict[str, Callable[[], None]] = {
     "simulation": draw_simulation,
     "demo": draw_demo,
@@ -172,6 +211,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "identification": draw_identification,
     "course": draw_course,
     "page": draw_page,
+    "rviz": draw_rviz,
 }
 
 
