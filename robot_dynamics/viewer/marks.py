@@ -173,13 +173,14 @@ class Marks:
         """
         for k, joint in enumerate(self._tree.independent_joints):  # leaders carry the others
             X, share = poses[joint.child], float(shares[k])
+            shown = abs(share) > SMALLEST_SHARE
             colour, large = tinted(NEUTRAL, abs(share)), (0.04 + 0.11 * abs(share)) * self._size
             along = np.sign(share) * (X.rotation @ joint.axis)
             if joint.type is JointType.PRISMATIC:
-                end = X.translation + 1.5 * large * along
+                end = X.translation + 1.5 * large * shown * along
                 yield self._arrow("effort", k, X.translation, end, colour)
                 continue
-            width, shown = (0.008 * self._size, 0.0, 0.0), abs(share) > SMALLEST_SHARE
+            width = (0.008 * self._size, 0.0, 0.0)
             points = _ring(X.translation, along, large) if shown else ()
             yield Mark("effort", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
 
