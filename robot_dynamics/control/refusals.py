@@ -11,6 +11,9 @@ from robot_dynamics.control.status import Sentence
 
 NONE_REFUSED = "none"
 
+PLAUSIBLE_GRAVITY = (5.0, 20.0)
+"""Range of accelerations that may be gravity, m/s^2; an IMU in units of g shows 1."""
+
 REFUSALS: Mapping[str, Sentence] = {
     NONE_REFUSED: Sentence("", ("", ""), ""),
     "effort_beyond_urdf": Sentence(
@@ -124,6 +127,13 @@ REFUSALS: Mapping[str, Sentence] = {
         "joint '{joint}' would need {value} here, beyond its limit of {limit}",
         ("effort", "effort"),
         "give a lighter load, or move to another pose first",
+    ),
+    "implausible_imu": Sentence(
+        "linear_acceleration of {{value}} is not within {:g} to {:g} m/s^2".format(
+            *PLAUSIBLE_GRAVITY
+        ),
+        ("m/s^2", ""),
+        "name an IMU that is fixed to the root link and measures in m/s^2",
     ),
     "drives_damp": Sentence(
         "the drives damp an arm that is led by hand, with drive.<joint>.kd",

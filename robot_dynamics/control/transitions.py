@@ -1,8 +1,7 @@
-"""Transitions without a step: fades, ramps and a low-pass."""
+"""Transitions without a step: fades and ramps."""
 
 from __future__ import annotations
 
-from math import exp
 from typing import Any
 
 import numpy as np
@@ -94,22 +93,3 @@ class Ramp:
             step = max(u, 0.0) * (self._heading - self._start)
             self.current = self._heading if u >= 1.0 else self._start + step
         return self.current
-
-
-class LowPass:
-    """A low-pass filter of a measured vector.
-
-    Args:
-        value: Initial value, shape (k,); the first measurement only sets its clock.
-    """
-
-    def __init__(self, value: Array) -> None:
-        self.value = value
-        self._at = -np.inf
-
-    def feed(self, measured: Array, time_constant: float, now: float) -> Array:
-        """Return the value after a measurement at time `now`, s, shape (k,)."""
-        share = 1.0 - exp((self._at - now) / time_constant) if np.isfinite(self._at) else 0.0
-        self.value = self.value + share * (measured - self.value)
-        self._at = now
-        return self.value

@@ -12,14 +12,12 @@ from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control.parameters import LARGEST_GRAVITY, LARGEST_LOAD
+from robot_dynamics.control.refusals import PLAUSIBLE_GRAVITY
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.spatial import Pose, cross
 from robot_dynamics.statics.end_effector_statics import moved_wrench
-
-PLAUSIBLE_GRAVITY = (5.0, 20.0)
-"""Range of accelerations accepted as gravity, m/s^2; an IMU in units of g shows 1."""
 
 
 def wrench_from_msg(msg: WrenchStamped) -> Array:
@@ -85,10 +83,8 @@ def check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
             raise ArgumentError(f"{name} is {value:g}; give {LARGEST_LOAD:g} at most, in SI units")
 
 
-def gravity_from_msg(msg: Imu) -> Array:
-    """Return the gravitational acceleration in axes of the IMU, shape (3,), m/s^2.
-
-    At rest an accelerometer measures the opposite of it.
+def gravity_measured(msg: Imu) -> Array:
+    """Return the acceleration less gravity of an IMU at rest, in its axes, shape (3,), m/s^2.
 
     Raises:
         ArgumentError: If the message has no acceleration, or an implausible one.
@@ -100,7 +96,7 @@ def gravity_from_msg(msg: Imu) -> Array:
             f"linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not "
             f"within {low:g} to {high:g}"
         )
-    return -acceleration
+    return acceleration
 
 
 def measured_force(msg: Imu) -> Array:

@@ -17,8 +17,8 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control import Load, Model
+from robot_dynamics.control.imu_gravity import gravity_by_imu
 from robot_dynamics.control.load import check_load
-from robot_dynamics.control.transitions import LowPass
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -26,7 +26,7 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import (
     body_from_msg,
     check_gravity,
-    gravity_from_msg,
+    gravity_measured,
     inertia_matrix,
 )
 from robot_dynamics.nodes.ros.node_parameters import Declared, listed
@@ -131,7 +131,7 @@ class OnlineModel:
             self._moving = BaseInput(node, gravity, lambda: self.load)
             model = replace(model, base=self._moving.estimate.at(node.now()))
         self._moved: tuple[object, object, Model] = None, None, model
-        self._imu_gravity: LowPass | None = None
+        self._imu_gravity: Array | None = None
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
         self._begun = False
@@ -340,7 +340,7 @@ class OnlineModel:
         if not self._node.parameters.compensate_gravity:
             return np.zeros(3)
         imu = self._imu_gravity
-        return self._given_gravity(robot) if imu is None else imu.value
+        return self._given_gravity(robot) if imu is None else imu
 
     def _given_gravity(self, robot: Robot) -> Array:
         given = self._node.parameters.gravity
@@ -420,13 +420,14 @@ class OnlineModel:
         if not parameters.gravity_from_imu:
             return
         try:
-            gravity = self.load.to_root(gravity_from_msg(msg), msg.header.frame_id)
+            force = self.load.to_root(gravity_measured(msg), msg.header.frame_id)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("imu", f"imu: {error}; the message is ignored")
             return
-        robot = self.base.dynamics.robot
-        self._imu_gravity = self._imu_gravity or LowPass(self._given_gravity(robot))
-        self._imu_gravity.feed(gravity, parameters.imu_filter, now)
+        robot, before, passed = self.base.dynamics.robot, self._imu_gravity, now - self._imu_at
+        if before is None:
+            before, passed = self._given_gravity(robot), 0.0
+        self._imu_gravity = gravity_by_imu(before, force, passed, parameters.imu_filter)
         self._imu_at = now
         self.load.gravity.aim(self._gravity(robot))
 
