@@ -200,8 +200,13 @@ _TABLE = (
               length=3),
     Parameter("gravity_from_imu", "bool", False, "Take gravity from the topic imu, whose frame "
               "must be fixed to the root link", users=(NODES,)),
-    Parameter("imu_filter", "double", 0.5, "Time constant of the low-pass on the topic imu", "s",
-              1e-3, 60.0, users=(NODES,)),
+    Parameter("imu", "string", "", "IMU on the root link that turns gravity, by its state "
+              "interfaces <name>/linear_acceleration.x to z", note="empty for none", fixed=BOTH,
+              users=(ROS2_CONTROL,)),
+    Parameter("imu_frame", "string", "", "Frame of that IMU, fixed to the root link",
+              note="empty for the root link", fixed=BOTH, users=(ROS2_CONTROL,)),
+    Parameter("imu_filter", "double", 0.5, "Time constant of the low-pass on the IMU", "s", 1e-3,
+              60.0, fixed=(ROS2_CONTROL,)),
     Parameter("load_ramp", "double", 0.5, "Duration of the ramp to another payload or gravity", "s",
               0.0, 60.0),
     Parameter("base_motion", "string", "none", "Motion of the base: from the topic imu "
@@ -225,6 +230,11 @@ _TABLE = (
               "joint: [effort], [position, effort], or [position, velocity, effort]",
               choices=("position", "velocity", "effort"), fixed=BOTH,
               users=(ROS2_CONTROL,)),
+    Parameter("force_torque_sensor", "string", "", "Sensor in place of the topic force_torque, by "
+              "its state interfaces <name>/force.x to torque.z", note="empty for the topic",
+              fixed=BOTH, users=(ROS2_CONTROL,)),
+    Parameter("force_torque_frame", "string", "", "Frame of that sensor, fixed to the end effector",
+              note="empty for the end effector", fixed=BOTH, users=(ROS2_CONTROL,)),
     Parameter("reference_effort_interface", "bool", False, "Export reference interfaces "
               "<joint>/effort, in place of the feedforward of the model", fixed=BOTH,
               users=(ROS2_CONTROL,)),

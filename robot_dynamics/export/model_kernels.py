@@ -14,6 +14,7 @@ from robot_dynamics.compiler.graph.trace import Program, Shape, trace
 from robot_dynamics.control import load_checks
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.configuration import SIZE_OF_LOAD, Configuration
+from robot_dynamics.control.imu_gravity import check_imu, gravity_by_imu
 from robot_dynamics.control.laws import LAWS
 from robot_dynamics.control.refusals import REFUSAL
 from robot_dynamics.control.step import Stage, Step
@@ -29,7 +30,9 @@ LAW = "law"
 """Name of the stage that is one of the laws."""
 
 
-FUNCTIONS = ("configure", "frames", "reference", "hold", "check_load", "check_wrench")
+FUNCTIONS = (
+    "configure", "frames", "reference", "hold", "check_load", "check_wrench", "imu_gravity",
+)  # fmt: skip
 """Functions that parameters and messages need, beside `step`."""
 
 
@@ -64,6 +67,7 @@ def programs_of(
         (_hold(step), held),
         (_check_load(step), checked),
         (_check_wrench(step, dynamics, end_effector), {**held, "wrench": (6,)}),
+        (_imu_gravity, {"before": (3,), "force": (3,), "times": (2,)}),
     )
     for name, (equations, shapes) in zip(FUNCTIONS, given, strict=True):
         yield f"model_{name}", optimize(join_numbers(trace(name, equations, shapes)))
@@ -111,6 +115,10 @@ def _check_wrench(step: Step, dynamics: Dynamics, end_effector: str | None) -> F
         return _refusal(load_checks.check_wrench(step, q, settings, load, effort))
 
     return equations
+
+
+def _imu_gravity(before: Array, force: Array, times: Array) -> dict[str, Array]:
+    return {"gravity": gravity_by_imu(before, force, *times), **_refusal(check_imu(force))}
 
 
 def _refusal(found: Mapping[str, Array]) -> dict[str, Array]:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "refusal.hpp"
 
@@ -49,10 +48,7 @@ Vector6 turned(
 
 }  // namespace
 
-double usable(double x, double largest)
-{
-  return std::abs(x) < largest ? x : std::numeric_limits<double>::quiet_NaN();
-}
+double usable(double x, double largest) { return std::abs(x) < largest ? x : NAN; }
 
 void check_finite(const std::vector<double> & values)
 {
@@ -158,18 +154,24 @@ Vector6 target_of(const Frames & frames, const geometry_msgs::msg::WrenchStamped
   return turned(axes, "force", msg.wrench.force, "torque", msg.wrench.torque);
 }
 
-Vector6 measured_wrench_of(
-  const Model & model, const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg)
+Vector6 vector_of(const geometry_msgs::msg::Wrench & msg)
 {
-  const std::string name = msg.header.frame_id.empty() ? model.end_effector : msg.header.frame_id;
+  return turned(Eigen::Isometry3d::Identity(), "force", msg.force, "torque", msg.torque);
+}
+
+Matrix6 wrench_matrix_of(const Model & model, const Frames & frames, const std::string & frame)
+{
+  const std::string name = frame.empty() ? model.end_effector : frame;
   if (!model.frame_list[frames.row(name)].fixed_to_end_effector) {
     throw Refusal("frame " + quoted(name) + " moves against " + quoted(model.end_effector));
   }
   const Eigen::Isometry3d place = frames.pose(model.end_effector).inverse() * frames.pose(name);
-  const Vector6 wrench = turned(place, "force", msg.wrench.force, "torque", msg.wrench.torque);
-  Vector6 exerted = -wrench;
-  exerted.tail<3>() -= place.translation().cross(wrench.head<3>());
-  return exerted;
+  Matrix6 found = Matrix6::Zero();
+  found.topLeftCorner<3, 3>() = found.bottomRightCorner<3, 3>() = -place.linear();
+  for (int i = 0; i < 3; ++i) {
+    found.block<3, 1>(3, i) = place.translation().cross(found.block<3, 1>(0, i));
+  }
+  return found;
 }
 
 void fill(geometry_msgs::msg::Pose & msg, const Eigen::Isometry3d & pose)

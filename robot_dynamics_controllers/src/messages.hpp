@@ -20,6 +20,7 @@ namespace robot_dynamics_controllers
 {
 
 using Vector6 = Eigen::Matrix<double, 6, 1>;
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
 /// States and references beyond it are no measurement, and would overflow in the equations.
 constexpr double LARGEST_STATE = 1e6;
@@ -64,10 +65,12 @@ Vector6 target_of(const Frames & frames, const geometry_msgs::msg::TwistStamped 
 /// Return a target wrench in axes of the root link, force before moment. Throws Refusal.
 Vector6 target_of(const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg);
 
-/// Return the wrench that the end effector exerts about its origin in its axes, by a measurement of
-/// what the surroundings exert in a frame fixed to it. Throws Refusal.
-Vector6 measured_wrench_of(
-  const Model & model, const Frames & frames, const geometry_msgs::msg::WrenchStamped & msg);
+/// Return the matrix from a wrench that the surroundings exert, measured in a frame fixed to the end
+/// effector, to the wrench that this exerts about its origin in its axes. Throws Refusal.
+Matrix6 wrench_matrix_of(const Model & model, const Frames & frames, const std::string & frame);
+
+/// Return a measured wrench in the axes of its frame. Throws Refusal.
+Vector6 vector_of(const geometry_msgs::msg::Wrench & msg);
 
 void fill(geometry_msgs::msg::Pose & msg, const Eigen::Isometry3d & pose);
 void fill(geometry_msgs::msg::Twist & msg, const Vector6 & values);

@@ -1,15 +1,13 @@
 // Copyright (c) The robot_dynamics authors. SPDX-License-Identifier: Apache-2.0
 
-#include "model_check.hpp"
-
 #include <Eigen/Geometry>
 
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "model_library.hpp"
 #include "refusal.hpp"
 #include "urdf/model.h"
 
@@ -23,7 +21,6 @@ namespace
 constexpr double TOLERANCE = 1e-6;
 constexpr double LEAST_LENGTH = 1e-9;   // m; shorter vectors have no direction
 constexpr double LEAST_MOMENT = 1e-15;  // kg m^2
-constexpr double UNLIMITED = std::numeric_limits<double>::infinity();
 
 using Numbers = Eigen::Ref<const Eigen::VectorXd>;
 
@@ -106,14 +103,14 @@ Eigen::VectorXd numbers_of(const urdf::Joint & joint)
   const urdf::Pose & origin = joint.parent_to_joint_origin_transform;
   const Eigen::Matrix3d rows = rotation_of(origin.rotation).transpose();  // its columns are rows
   const bool fixed = joint.type == urdf::Joint::FIXED;
-  Eigen::Vector4d limits(-UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED);
+  Eigen::Vector4d limits(-INFINITY, INFINITY, INFINITY, INFINITY);
   if (joint.limits && !fixed) {
     const urdf::JointLimits & x = *joint.limits;
     if (joint.type != urdf::Joint::CONTINUOUS && !(x.lower == 0.0 && x.upper == 0.0)) {
       limits.head<2>() << x.lower, x.upper;
     }
-    limits[2] = x.velocity > 0.0 ? x.velocity : UNLIMITED;
-    limits[3] = x.effort > 0.0 ? x.effort : UNLIMITED;
+    limits[2] = x.velocity > 0.0 ? x.velocity : INFINITY;
+    limits[3] = x.effort > 0.0 ? x.effort : INFINITY;
   }
   Eigen::VectorXd found(21);
   found << vector_of(origin.position), Eigen::Map<const Eigen::VectorXd>(rows.data(), 9),

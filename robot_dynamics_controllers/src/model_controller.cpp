@@ -5,24 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <string_view>
 #include <utility>
 
-#include "model_check.hpp"
 #include "pluginlib/class_list_macros.hpp"
-#include "refusal.hpp"
 
 namespace robot_dynamics_controllers
 {
 namespace
 {
 
-constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
 constexpr auto DIAGNOSTICS_PERIOD = std::chrono::seconds(1);
 constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
 constexpr const char * WRENCH = "target_wrench";
+constexpr const char * POSTURE = "target_posture";
 constexpr const char * FORCE_TORQUE = "force_torque";
 constexpr const char * REFERENCE = "reference";
 
@@ -32,12 +29,12 @@ const std::vector<std::string> REFERENCES = {"position", "velocity", "accelerati
 template <typename Interface>
 double value_of(const Interface & interface)
 {
-  return interface.get_optional(1).value_or(NAN_VALUE);
+  return interface.get_optional(1).value_or(NAN);
 }
 
 double value_of(const hardware_interface::CommandInterface & interface)
 {
-  return interface.get_optional().value_or(NAN_VALUE);
+  return interface.get_optional().value_or(NAN);
 }
 
 std::string name_of(const rclcpp::TopicEndpointInfo & info)
@@ -52,7 +49,7 @@ constexpr const char * ARRIVED_NAMES[] = {
   "now", "state_new", "state_q", "state_qd", "state_came", "reference_came",
   "came_reference", "came_reference_age", "came_before", "came_after", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
-  "measured_wrench_came", "lead", "unstamped"};
+  "measured_wrench_came", "measured_wrench", "lead", "unstamped"};
 constexpr const char * STATE_NAMES[] = {"status", "seen", "commands", "q", "tau",
   "commanded_position", "commanded_velocity", "saturation", "error"};
 // clang-format on
@@ -61,10 +58,10 @@ constexpr const char * STATE_NAMES[] = {"status", "seen", "commands", "q", "tau"
 
 // -- interfaces --------------------------------------------------------------------------------
 
-controller_interface::InterfaceConfiguration ModelController::interfaces(
+ModelController::Interfaces ModelController::interfaces(
   const std::vector<std::string> & kinds) const
 {
-  controller_interface::InterfaceConfiguration found;
+  Interfaces found;
   found.type = controller_interface::interface_configuration_type::INDIVIDUAL;
   for (const std::string & kind : kinds) {
     for (std::size_t i = 0; i < n_; ++i) {
@@ -74,27 +71,28 @@ controller_interface::InterfaceConfiguration ModelController::interfaces(
   return found;
 }
 
-controller_interface::InterfaceConfiguration ModelController::command_interface_configuration()
-  const
+ModelController::Interfaces ModelController::command_interface_configuration() const
 {
   return interfaces(wiring_.given.command_interfaces);
 }
 
-controller_interface::InterfaceConfiguration ModelController::state_interface_configuration() const
+ModelController::Interfaces ModelController::state_interface_configuration() const
 {
-  return interfaces({"position", "velocity"});
+  Interfaces found = interfaces({"position", "velocity"});
+  found.names.insert(found.names.end(), wiring_.sensed.begin(), wiring_.sensed.end());
+  return found;
 }
 
-std::vector<hardware_interface::CommandInterface::SharedPtr>
-ModelController::on_export_reference_interfaces_list()
+ModelController::References ModelController::on_export_reference_interfaces_list()
 {
   references_.clear();
   const std::size_t kinds = REFERENCES.size() - (wiring_.given.reference_effort_interface ? 0 : 1);
   for (std::size_t k = 0; k < kinds; ++k) {
     for (std::size_t i = 0; i < n_; ++i) {
-      references_.push_back(std::make_shared<hardware_interface::CommandInterface>(
-        std::string(get_node()->get_name()) + "/" + model().joints[i].name, REFERENCES[k]));
-      (void)references_.back()->set_value(NAN_VALUE);
+      references_.push_back(
+        std::make_shared<hardware_interface::CommandInterface>(
+          std::string(get_node()->get_name()) + "/" + model().joints[i].name, REFERENCES[k]));
+      (void)references_.back()->set_value(NAN);
     }
   }
   return references_;
@@ -117,7 +115,7 @@ ModelController::CallbackReturn ModelController::on_init()
     use_model(std::move(model));
     (void)configured(lookup({}));
   } catch (const std::exception & error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    fail(error.what());
     return CallbackReturn::ERROR;
   }
   on_set_ = get_node()->add_on_set_parameters_callback(
@@ -146,40 +144,37 @@ void ModelController::use_model(std::unique_ptr<ModelLibrary> && model)
 
 ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifecycle::State &)
 {
-  const auto logger = get_node()->get_logger();
   try {
-    filling_ = true;
-    if (values_) {
-      (void)get_node()->set_parameters(values_->forgotten(*get_node()));
-    }
-    filling_ = false;
+    fill_in(values_->forgotten(*get_node()));
     use_model(std::make_unique<ModelLibrary>(get_node()->get_parameter("model").as_string()));
     check_model();
     const Model & robot = model();
     Configured found = configured(lookup({}));
-    fill_in_defaults(found.effective);
+    fill_in(values_->defaults(*get_node(), found.effective));
     settings_in_.resize(robot.settings.size);
     load_in_.open(robot.arrived, "payload_goal", "wrench_goal");
     reference_in_.open(robot.arrived, "reference_came", "came_has_tau");
     pose_in_.open(robot.arrived, "pose_came", "pose_position");
     twist_in_.open(robot.arrived, "twist_came", "twist_lasts");
     push_in_.open(robot.arrived, "push_came", "push_lasts");
+    posture_in_.open(robot.arrived, "posture_came", "posture_given");
     wrench_in_.open(robot.arrived, "measured_wrench_came", "measured_wrench");
     state_ = robot.state.initial;
     arrived_ = initial(robot.arrived);
     settings_ = initial(robot.settings);
+    sensed_.setZero(static_cast<Eigen::Index>(wiring_.sensed.size()));
     effort_.setZero(static_cast<Eigen::Index>(n_));
     last_effort_.assign(n_, 0.0);
     still_.assign(n_, 0.0);
     shown_ = latest_ = logged_ = Snapshot(robot);
     snapshots_out_.resize(shown_.values().size());
-    written_.assign(4 * n_, NAN_VALUE);
+    written_.assign(4 * n_, NAN);
     chained_.assign(3 + 4 * n_, 0.0);
     chain_ = {0.0, wiring_.given.reference_lead / std::max(1u, get_update_rate())};
     put(std::move(found));
   } catch (const std::exception & error) {
     filling_ = false;
-    RCLCPP_ERROR(logger, "%s", error.what());
+    fail(error.what());
     return CallbackReturn::FAILURE;
   }
   warn_of_unknown_parameters();
@@ -187,11 +182,10 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
   measures_ = true;
   contested_.clear();
   open_topics();
-  RCLCPP_INFO(
-    logger, "control of robot %s, model %s: %s; mode '%s', %s", quoted(model().robot).c_str(),
-    model().fingerprint, joined(joint_names(model())).c_str(),
-    get_node()->get_parameter("mode").as_string().c_str(),
-    words_for_load(model(), present_.load).c_str());
+  inform(
+    "control of robot " + quoted(model().robot) + ", model " + model().fingerprint + ": " +
+    joined(joint_names(model())) + "; mode '" + get_node()->get_parameter("mode").as_string() +
+    "', " + words_for_load(model(), present_.load));
   log_notice("");
   return CallbackReturn::SUCCESS;
 }
@@ -206,11 +200,11 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
       (void)value_of(interface);
     }
   } catch (const std::exception & error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    fail(error.what());
     return CallbackReturn::ERROR;
   }
   for (const auto & interface : references_) {
-    (void)interface->set_value(NAN_VALUE);
+    (void)interface->set_value(NAN);
   }
   const Model & robot = model();
   state_ = robot.state.initial;
@@ -222,7 +216,8 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
     settings_in_.put(present_.settings.data());
     put_load();
   }
-  for (Inlet * early : {&reference_in_, &pose_in_, &twist_in_, &push_in_, &wrench_in_}) {
+  reference_in_.clear();
+  for (Inlet * early : targets_in_) {
     early->clear();
   }
   resume_ = drops_target_ = false;
@@ -262,7 +257,7 @@ void ModelController::check_model()
   if (wiring_.given.model_check == "strict") {
     throw Refusal(line + ", or set model_check: warn to use the model as it is");
   }
-  RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
+  warn(line);
 }
 
 void ModelController::warn_of_unknown_parameters()
@@ -276,8 +271,7 @@ void ModelController::warn_of_unknown_parameters()
     }
   }
   if (!unknown.empty()) {
-    RCLCPP_WARN(
-      get_node()->get_logger(), "unknown parameters are ignored: %s", joined(unknown).c_str());
+    warn("unknown parameters are ignored: " + joined(unknown));
   }
 }
 
@@ -300,36 +294,41 @@ void ModelController::open_topics()
   listen(JointState(), REFERENCE, latest, [this](const auto & msg) { on_reference(msg); });
   listen(InertiaStamped(), "payload", 10, [this](const auto & msg) { on_payload(msg); });
   listen(Vector3Stamped(), "gravity", latest, [this](const auto & msg) { on_gravity(msg); });
-  listen(PoseStamped(), POSE, latest, [this](const auto & msg) {
-    on_target(POSE, [&](const Frames & frames) {
-      const Eigen::Isometry3d pose = target_of(frames, msg);
-      const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rotation = pose.linear();
-      const Eigen::Vector3d position = pose.translation();
-      const double stamp = msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec;
-      pose_in_.put(
-        {{"pose_stamp", &stamp},
-         {"pose_rotation", rotation.data()},
-         {"pose_position", position.data()}});
+  const auto follow = [&](auto msg, const char * topic, auto put) {
+    listen(msg, topic, latest, [this, topic, put](const auto & m) {
+      on_target(topic, [&](const Frames & frames) { put(frames, m); });
     });
+  };
+  follow(PoseStamped(), POSE, [this](const Frames & frames, const auto & msg) {
+    const Eigen::Isometry3d pose = target_of(frames, msg);
+    const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rotation = pose.linear();
+    const Eigen::Vector3d position = pose.translation();
+    const double stamp = msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec;
+    pose_in_.put(
+      {{"pose_stamp", &stamp},
+       {"pose_rotation", rotation.data()},
+       {"pose_position", position.data()}});
   });
-  listen(TwistStamped(), TWIST, latest, [this](const auto & msg) {
-    on_target(TWIST, [&](const Frames & frames) {
-      const double lasts = get_node()->get_parameter("task.twist_timeout").as_double();
-      twist_in_.put({{"twist_given", target_of(frames, msg).data()}, {"twist_lasts", &lasts}});
-    });
+  follow(TwistStamped(), TWIST, [this](const Frames & frames, const auto & msg) {
+    const double lasts = get_node()->get_parameter("task.twist_timeout").as_double();
+    twist_in_.put({{"twist_given", target_of(frames, msg).data()}, {"twist_lasts", &lasts}});
   });
-  listen(WrenchStamped(), WRENCH, latest, [this](const auto & msg) {
-    on_target(WRENCH, [&](const Frames & frames) {
-      const double lasts = get_node()->get_parameter("task.wrench_timeout").as_double();
-      const Vector6 wrench = target_of(frames, msg);
-      check_wrench(wrench);
-      push_in_.put({{"push_given", wrench.data()}, {"push_lasts", &lasts}});
-    });
+  follow(WrenchStamped(), WRENCH, [this](const Frames & frames, const auto & msg) {
+    const double lasts = get_node()->get_parameter("task.wrench_timeout").as_double();
+    const Vector6 wrench = target_of(frames, msg);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    check_by(model().check_wrench, wrench.data());
+    push_in_.put({{"push_given", wrench.data()}, {"push_lasts", &lasts}});
   });
-  listen(WrenchStamped(), FORCE_TORQUE, latest, [this](const auto & msg) {
-    on_target(FORCE_TORQUE, [&](const Frames & frames) {
-      wrench_in_.put({{"measured_wrench", measured_wrench_of(model(), frames, msg).data()}});
-    });
+  follow(JointState(), POSTURE, [this](const Frames &, const auto & msg) {
+    posture_in_.put({{"posture_given", reference_of(model(), msg).data()}});
+  });
+  follow(WrenchStamped(), FORCE_TORQUE, [this](const Frames & frames, const auto & msg) {
+    if (!wiring_.given.force_torque_sensor.empty()) {
+      throw Refusal("the wrench comes from the sensor of the parameter force_torque_sensor");
+    }
+    const Matrix6 exerted = wrench_matrix_of(model(), frames, msg.header.frame_id);
+    wrench_in_.put({{"measured_wrench", Vector6(exerted * vector_of(msg.wrench)).data()}});
   });
   using std_srvs::srv::Trigger;
   topics_.resume = node->create_service<Trigger>(
@@ -397,6 +396,19 @@ void ModelController::read_states()
   // The step judges whether it is a state, and another one than before
   *arrived(STATE_NEW) = *arrived(UNSTAMPED) = 1.0;
   *arrived(STATE_CAME) = now_;
+  for (Eigen::Index i = 0; i < sensed_.size(); ++i) {
+    sensed_[i] = usable(value_of(state_interfaces_[2 * n_ + static_cast<std::size_t>(i)]));
+  }
+  if (sensed_.size() >= 6) {
+    const Vector6 wrench = wiring_.of_wrench * sensed_.head<6>();
+    if (wrench.allFinite()) {
+      std::copy_n(wrench.data(), 6, arrived(MEASURED_WRENCH));
+      *arrived(WRENCH_CAME) = now_;
+    }
+  }
+  if (sensed_.size() % 6 == 3) {
+    Eigen::Vector3d::Map(&shown_[FORCE]) = wiring_.of_imu * sensed_.tail<3>();
+  }
 }
 
 void ModelController::take_changes()
@@ -408,7 +420,7 @@ void ModelController::take_changes()
   if (load_in_.take(arrived_.data(), now_)) {
     std::copy_n(arrived(GRAVITY), 3, arrived(BASE));  // a base that stands
   }
-  for (Inlet * inlet : {&pose_in_, &twist_in_, &push_in_, &wrench_in_}) {
+  for (Inlet * inlet : targets_in_) {
     (void)inlet->take(arrived_.data(), now_);
   }
   *arrived(RESUME) = resume_.exchange(false) ? 1.0 : 0.0;
@@ -435,7 +447,7 @@ void ModelController::read_reference_interfaces()
   }
   for (std::size_t i = 0; i < n_; ++i) {
     // Velocities that stay NaN have stopped. Positions stay, as preceding controllers read them back.
-    (void)references_[n_ + i]->set_value(NAN_VALUE);
+    (void)references_[n_ + i]->set_value(NAN);
   }
 }
 
@@ -503,15 +515,15 @@ Configured ModelController::configured(const Lookup & get) const
   return values_->configured(*get_node(), get, gravity_ ? &*gravity_ : nullptr);
 }
 
-void ModelController::fill_in_defaults(const std::vector<double> & effective)
+void ModelController::fill_in(const Parameters & found)
 {
-  const Parameters found = values_->defaults(*get_node(), effective);
   filling_ = true;
-  const auto result = get_node()->set_parameters_atomically(found);
-  filling_ = false;
-  if (!result.successful) {
-    throw Refusal("the default parameters of the model are refused: " + result.reason);
+  for (const auto & result : get_node()->set_parameters(found)) {
+    if (!result.successful) {
+      throw Refusal("the default parameters of the model are refused: " + result.reason);
+    }
   }
+  filling_ = false;
 }
 
 void ModelController::put(Configured && found, bool load_alone)
@@ -528,7 +540,7 @@ void ModelController::put(Configured && found, bool load_alone)
 void ModelController::log_notice(const std::string & before)
 {
   if (present_.notice != before && !present_.notice.empty()) {
-    RCLCPP_WARN(get_node()->get_logger(), "%s", present_.notice.c_str());
+    warn(present_.notice);
   }
 }
 
@@ -552,7 +564,8 @@ rcl_interfaces::msg::SetParametersResult ModelController::check(const Parameters
       given.begin(), given.end(), [](const auto & one) { return is_of_load(one.get_name()); });
     if (loads) {
       const bool heavier = found.load[0] != present_.load[0];
-      check_load(found.load, heavier ? "payload of " + text(found.load[0]) + " kg" : "load");
+      const std::string subject = heavier ? "payload of " + text(found.load[0]) + " kg" : "load";
+      check_by(model().check_load, found.load.data(), subject);
     }
   } catch (const std::exception & error) {
     result.successful = false;
@@ -566,7 +579,6 @@ void ModelController::apply(const Parameters & changed)
   if (filling_ || get_lifecycle_id() == lifecycle_msgs::msg::State::PRIMARY_STATE_UNCONFIGURED) {
     return;
   }
-  const auto logger = get_node()->get_logger();
   try {
     bool loads = false;
     bool others = false;
@@ -577,7 +589,7 @@ void ModelController::apply(const Parameters & changed)
         gravity_.reset();  // the later one counts
       }
       if (name == "model") {
-        RCLCPP_INFO(logger, "the model is read when the controller is configured again");
+        inform("the model is read when the controller is configured again");
       }
     }
     const auto before = static_cast<std::size_t>(present_.settings[mode_at_]);
@@ -585,14 +597,14 @@ void ModelController::apply(const Parameters & changed)
     put(configured(lookup({})), !others);
     const auto after = static_cast<std::size_t>(present_.settings[mode_at_]);
     if (after != before) {
-      RCLCPP_INFO(logger, "mode '%s', before '%s'", model().modes[after], model().modes[before]);
+      inform("mode " + quoted(model().modes[after]) + ", before " + quoted(model().modes[before]));
     }
     log_notice(notice);
     if (loads) {
-      RCLCPP_INFO(logger, "%s", words_for_load(model(), present_.load).c_str());
+      inform(words_for_load(model(), present_.load));
     }
   } catch (const std::exception & error) {
-    RCLCPP_ERROR(logger, "%s", error.what());
+    fail(error.what());
   }
 }
 
@@ -610,18 +622,15 @@ void ModelController::refuse(const std::string & line)
 {
   ++refused_;
   if (reasons_.is_due(line, std::chrono::steady_clock::now())) {
-    RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
+    warn(line);
   }
 }
 
 void ModelController::on_reference(const sensor_msgs::msg::JointState & msg)
 {
   try {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (latest().active() && latest_[CHAINED] > 0.5) {
-        throw Refusal("a preceding controller sends the references");
-      }
+    if (is_in_chained_mode()) {
+      throw Refusal("a preceding controller sends the references");
     }
     const std::vector<double> found = reference_of(model(), msg);
     const double age = (get_node()->now() - rclcpp::Time(msg.header.stamp)).seconds();
@@ -662,6 +671,23 @@ void ModelController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
   }
 }
 
+void ModelController::take_imu(const Snapshot & now)
+{
+  const double passed = now.number("cycle_at") - logged_.number("cycle_at");
+  const double times[] = {passed, wiring_.given.imu_filter};
+  const double * before = present_.effective.data() + offset_of(model().parameters, "gravity");
+  std::vector<double> gravity(3);
+  std::vector<double> refusal = initial(model().refusal);
+  model().imu_gravity(before, &now.values()[FORCE], times, gravity.data(), refusal.data());
+  try {
+    throw_refusal(model(), refusal);
+    gravity_ = gravity;
+    put(configured(lookup({})), true);
+  } catch (const Refusal & error) {
+    refuse("imu is ignored: " + std::string(error.what()));
+  }
+}
+
 void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
 {
   const std::string & frame = msg.header.frame_id;
@@ -669,17 +695,20 @@ void ModelController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
     if (!frame.empty() && frame != model().root) {
       throw Refusal("frame " + quoted(frame) + " is not the root link " + quoted(model().root));
     }
+    if (!wiring_.given.imu.empty()) {
+      throw Refusal("it comes from the sensor of the parameter imu");
+    }
     const std::vector<double> given = {msg.vector.x, msg.vector.y, msg.vector.z};
     check_finite(given);
     const Configured found = values_->configured(*get_node(), lookup({}), &given);
     const std::lock_guard<std::mutex> lock(mutex_);
-    check_load(found.load, "");
+    check_by(model().check_load, found.load.data());
     present_.load = found.load;
     gravity_ = given;
     put_load();
     const std::string line = words_for_load(model(), present_.load);
     if (reasons_.is_due(line, std::chrono::steady_clock::now())) {  // a stream, at most
-      RCLCPP_INFO(get_node()->get_logger(), "%s", line.c_str());
+      inform(line);
     }
   } catch (const Refusal & error) {
     refuse(std::string("gravity refused: ") + error.what());
@@ -719,48 +748,32 @@ void ModelController::on_target(const char * topic, const std::function<void(con
   refuse(line);
 }
 
-void ModelController::check_load(const std::vector<double> & load, const std::string & subject)
+void ModelController::check_by(
+  decltype(Model::check_load) kernel, const double * given, const std::string & subject)
 {
-  if (!latest().active() || !latest_.sees()) {
-    return;
+  if (latest().active() && latest_.sees()) {
+    std::vector<double> refusal = initial(model().refusal);
+    const double * q = latest_.field("q");
+    kernel(q, present_.settings.data(), present_.load.data(), given, refusal.data());
+    throw_refusal(model(), refusal, subject);
   }
-  std::vector<double> refusal = initial(model().refusal);
-  model().check_load(
-    latest_.field("q"), present_.settings.data(), present_.load.data(), load.data(),
-    refusal.data());
-  throw_refusal(model(), refusal, subject);
-}
-
-void ModelController::check_wrench(const Vector6 & wrench)
-{
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<double> refusal = initial(model().refusal);
-  model().check_wrench(
-    latest().field("q"), present_.settings.data(), present_.load.data(), wrench.data(),
-    refusal.data());
-  throw_refusal(model(), refusal);
 }
 
 std::string ModelController::why_ignored(const char * topic)
 {
   const std::string ignored = std::string(topic) + " is ignored: ";
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const std::string mode = get_node()->get_parameter("mode").as_string();
-    const auto at = std::find(model().modes, model().modes + model().mode_count, mode);
-    if (!model().modes_in_task[at - model().modes]) {
-      return ignored + "mode " + quoted(mode) +
-             " controls the joints; set the parameter mode to cartesian_impedance or "
-             "operational_space";
-    }
-    if (!latest().active()) {
-      return ignored + "the controller is not active";
-    }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!latest().active()) {
+    return ignored + "the controller is not active";
+  }
+  if (!latest_.in_task()) {
+    return ignored + "mode " + quoted(get_node()->get_parameter("mode").as_string()) +
+           " controls the joints; set the parameter mode to cartesian_impedance or "
+           "operational_space";
   }
   if (!has_one_publisher(topic)) {
     return contested_[topic];
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
   const std::string status = status_of(latest_);
   const bool sees = status != "waiting" && status != "open_loop" && status != "silent";
   return sees ? "" : ignored + "no joint_states come";
@@ -774,7 +787,7 @@ bool ModelController::has_one_publisher(const char * topic)
     node->get_publishers_info_by_topic(std::string(node->get_fully_qualified_name()) + "/" + topic);
   if (found.size() < 2) {
     if (contested_.erase(topic) > 0) {
-      RCLCPP_INFO(node->get_logger(), "%s has one publisher again", topic);
+      inform(std::string(topic) + " has one publisher again");
     }
     return true;
   }
@@ -787,7 +800,7 @@ bool ModelController::has_one_publisher(const char * topic)
                         (in_task ? ": the end effector follows none of them until one is left"
                                  : ": the arm follows the latest message; stop all but one");
     (void)reasons_.is_due(contested_[topic], std::chrono::steady_clock::now());
-    RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
+    warn(contested_[topic]);
   }
   return false;
 }
@@ -812,11 +825,14 @@ void ModelController::report()
     topics_.efforts->publish(efforts);
     publish_task(now);
   }
+  if (now.active() && !wiring_.given.imu.empty()) {
+    take_imu(now);
+  }
   logged_ = now;
   const auto time = std::chrono::steady_clock::now();
   if (time - diagnosed_at_ >= DIAGNOSTICS_PERIOD) {
     diagnosed_at_ = time;
-    for (const char * topic : {POSE, TWIST, WRENCH, REFERENCE}) {
+    for (const char * topic : {POSE, TWIST, WRENCH, POSTURE, REFERENCE}) {
       if (now.active() && (topic == REFERENCE ? now[CHAINED] < 0.5 : now.in_task())) {
         has_one_publisher(topic);
       }
@@ -827,28 +843,24 @@ void ModelController::report()
 
 void ModelController::log(const Snapshot & before, const Snapshot & now)
 {
-  const auto logger = get_node()->get_logger();
   if (!now.active()) {
     if (before.active()) {
-      RCLCPP_INFO(logger, "%s", farewell(now, last_effort_).c_str());
+      inform(farewell(now, last_effort_));
     }
     return;
   }
   const double braked = now.number("braked_by");
   const double was_braked = before.active() ? before.number("braked_by") : -1.0;
   if (braked > -0.5 && braked != was_braked) {
-    RCLCPP_WARN(logger, "%s The controller keeps trying", words_for_brake(now).c_str());
+    warn(words_for_brake(now) + " The controller keeps trying");
   } else if (braked < -0.5 && was_braked > -0.5) {
-    RCLCPP_INFO(logger, "the joints move");
+    inform("the joints move");
   }
   const double warning = now.number("warning");
   const double warned = before.active() ? before.number("warning") : 0.0;
   if (warning != warned && cause_of(now) != "collision") {
-    if (warning > 0.5) {
-      RCLCPP_WARN(logger, "%s", words_for_warning(now).c_str());
-    } else {
-      RCLCPP_INFO(logger, "no external effort beyond its threshold any more");
-    }
+    warning > 0.5 ? warn(words_for_warning(now))
+                  : inform("no external effort beyond its threshold any more");
   }
   const bool same = before.active() && before.number("status") == now.number("status");
   const std::string status = status_of(now);
@@ -866,13 +878,8 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
       "; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
       "come";
   }
-  if (status == "silent") {
-    RCLCPP_ERROR(logger, "%s", line.c_str());
-  } else if (stopped || status == "paused" || status == "open_loop") {
-    RCLCPP_WARN(logger, "%s", line.c_str());
-  } else {
-    RCLCPP_INFO(logger, "%s", line.c_str());
-  }
+  const bool warns = stopped || status == "paused" || status == "open_loop";
+  status == "silent" ? fail(line) : warns ? warn(line) : inform(line);
 }
 
 void ModelController::log_task(const Snapshot & before, const Snapshot & now)
@@ -880,28 +887,25 @@ void ModelController::log_task(const Snapshot & before, const Snapshot & now)
   if (!now.active() || !now.in_task() || now.number("target_held") < 0.5) {
     return;
   }
-  const auto logger = get_node()->get_logger();
   if (before.in_task() && now.number("dropped") > before.number("dropped")) {
-    RCLCPP_WARN(logger, "%s has ended: the end effector comes to rest", TWIST);
+    warn(std::string(TWIST) + " has ended: the end effector comes to rest");
   }
   const Layout & settings = model().settings;
   const double timeout = present_.settings[offset_of(settings, "task_timeout")];
   const bool presses = present_.settings[offset_of(settings, "task_feedback") + 2] > 0.0;
   const bool measures = !presses || now[WRENCH_AGE] <= timeout;
-  if (presses && measures != measures_ && measures) {
-    RCLCPP_INFO(logger, "%s comes: the force is controlled by it", FORCE_TORQUE);
-  } else if (presses && measures != measures_) {
-    RCLCPP_WARN(
-      logger, "no %s for %g s: the end effector presses without feedback", FORCE_TORQUE, timeout);
+  if (presses && measures != measures_) {
+    measures ? inform(std::string(FORCE_TORQUE) + " comes: the force is controlled by it")
+             : warn(
+                 std::string("no ") + FORCE_TORQUE + " for " + text(timeout, "%g") +
+                 " s: the end effector presses without feedback");
   }
   measures_ = measures;
   const double distance = now.number("out_of_reach");
   if (distance > 0.0 && !(before.number("out_of_reach") > 0.0)) {
-    RCLCPP_WARN(
-      logger,
-      "the end effector stays %.3g m from its target, which is out of reach: the arm is stretched "
-      "towards it",
-      distance);
+    warn(
+      "the end effector stays " + text(distance, "%.3g") +
+      " m from its target, which is out of reach: the arm is stretched towards it");
   }
 }
 
@@ -936,19 +940,16 @@ void ModelController::publish_task(const Snapshot & now)
 
 void ModelController::publish_diagnostics(const Snapshot & now)
 {
-  Facts facts;
-  facts.name = get_node()->get_name();
-  facts.update_rate = get_update_rate();
-  facts.mode = get_node()->get_parameter("mode").as_string();
-  facts.measures = get_node()->get_parameter("task.force_feedback").as_bool();
-  facts.refused = refused_;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    facts.load = words_for_load(model(), present_.load);
-  }
+  const auto node = get_node();
+  std::unique_lock<std::mutex> lock(mutex_);
+  const std::string load = words_for_load(model(), present_.load);
+  lock.unlock();
+  const std::string mode = node->get_parameter("mode").as_string();
+  const bool measures = node->get_parameter("task.force_feedback").as_bool();
   diagnostic_msgs::msg::DiagnosticArray msg;
-  msg.header.stamp = get_node()->now();
-  msg.status.push_back(diagnostics(now, facts));
+  msg.header.stamp = node->now();
+  msg.status.push_back(
+    diagnostics(now, {node->get_name(), mode, load, get_update_rate(), refused_, measures}));
   topics_.diagnostics->publish(msg);
   counts_anew_ = true;
 }

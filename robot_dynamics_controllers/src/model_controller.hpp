@@ -20,7 +20,6 @@
 #include "exchange.hpp"
 #include "geometry_msgs/msg/inertia_stamped.hpp"
 #include "geometry_msgs/msg/vector3_stamped.hpp"
-#include "inlet.hpp"
 #include "messages.hpp"
 #include "model_library.hpp"
 #include "parameter_values.hpp"
@@ -41,9 +40,11 @@ class ModelController : public controller_interface::ChainableControllerInterfac
 {
 public:
   using CallbackReturn = controller_interface::CallbackReturn;
+  using Interfaces = controller_interface::InterfaceConfiguration;
+  using References = std::vector<hardware_interface::CommandInterface::SharedPtr>;
 
-  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
-  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+  Interfaces command_interface_configuration() const override;
+  Interfaces state_interface_configuration() const override;
 
   CallbackReturn on_init() override;
   CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
@@ -57,8 +58,7 @@ public:
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 protected:
-  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
-    override;
+  References on_export_reference_interfaces_list() override;
 
 private:
   /// Fields of what arrives, and of the state, that the loop writes and reads.
@@ -66,7 +66,7 @@ private:
   enum Arrived : std::size_t {
     NOW, STATE_NEW, STATE_Q, STATE_QD, STATE_CAME, REF_CAME, REF_LAST, REF_AGE,
     REF_BEFORE, REF_AFTER, REF_QDD, REF_TAU, REF_HAS_TAU, RESUME, LOAD, GRAVITY, BASE, DROPS_TARGET,
-    WRENCH_CAME, LEAD, UNSTAMPED, ARRIVED_FIELDS};
+    WRENCH_CAME, MEASURED_WRENCH, LEAD, UNSTAMPED, ARRIVED_FIELDS};
   enum State : std::size_t {STATUS, SEEN, COMMANDS, Q, TAU, POSITION, VELOCITY, SATURATION, ERROR, STATE_FIELDS};
   // clang-format on
 
@@ -78,14 +78,17 @@ private:
   void show(std::int64_t stamp);
 
   // -- in other threads
+  rclcpp::Logger logger() const { return get_node()->get_logger(); }
+  void inform(const std::string & line) const { RCLCPP_INFO(logger(), "%s", line.c_str()); }
+  void warn(const std::string & line) const { RCLCPP_WARN(logger(), "%s", line.c_str()); }
+  void fail(const std::string & line) const { RCLCPP_ERROR(logger(), "%s", line.c_str()); }
   void use_model(std::unique_ptr<ModelLibrary> && model);
-  controller_interface::InterfaceConfiguration interfaces(
-    const std::vector<std::string> & kinds) const;
+  Interfaces interfaces(const std::vector<std::string> & kinds) const;
   rcl_interfaces::msg::SetParametersResult check(const Parameters & given);
   void apply(const Parameters & changed);
   Lookup lookup(const Parameters & requested) const;
   Configured configured(const Lookup & get) const;
-  void fill_in_defaults(const std::vector<double> & effective);
+  void fill_in(const Parameters & found);
   void check_model();
   void warn_of_unknown_parameters();
   void open_topics();
@@ -94,11 +97,12 @@ private:
   const Snapshot & latest();  // with the mutex
   void on_reference(const sensor_msgs::msg::JointState & msg);
   void on_payload(const geometry_msgs::msg::InertiaStamped & msg);
+  void take_imu(const Snapshot & now);
   void on_gravity(const geometry_msgs::msg::Vector3Stamped & msg);
   void on_resume(std_srvs::srv::Trigger::Response & response);
   void on_target(const char * topic, const std::function<void(const Frames &)> & put);
-  void check_load(const std::vector<double> & load, const std::string & subject);
-  void check_wrench(const Vector6 & wrench);
+  void check_by(
+    decltype(Model::check_load) kernel, const double * given, const std::string & subject = "");
   bool has_one_publisher(const char * topic);
   std::string why_ignored(const char * topic);
   void refuse(const std::string & line);
@@ -131,13 +135,16 @@ private:
   double period_ = 0.0;            // s
   double edition_ = 0.0;           // of the settings
   std::array<double, 2> chain_{};  // of a preceding controller; see robot_dynamics_model.reference
+  Eigen::VectorXd sensed_;
   std::vector<double> written_, chained_;  // by it, and the reference
   Eigen::VectorXd effort_;
-  std::vector<hardware_interface::CommandInterface::SharedPtr> references_;
+  References references_;
 
   // -- between threads
   Exchange settings_in_, snapshots_out_;
-  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, wrench_in_;
+  Inlet load_in_, reference_in_, pose_in_, twist_in_, push_in_, posture_in_, wrench_in_;
+  const std::array<Inlet *, 5> targets_in_{
+    &pose_in_, &twist_in_, &push_in_, &posture_in_, &wrench_in_};
   std::atomic<bool> resume_{false};
   std::atomic<bool> drops_target_{false};
   std::atomic<bool> counts_anew_{false};

@@ -74,23 +74,12 @@ bool copied(int from, int to, off_t size)
 }  // namespace
 
 ModelLibrary::ModelLibrary(const std::string & path)
+: ModelLibrary()  // so that the destructor closes what is open when this throws
 {
   if (path.empty()) {
     throw Refusal(
       "parameter 'model' is empty; give the file that `robot-dynamics export model` writes");
   }
-  try {
-    open(path);
-  } catch (...) {
-    close();
-    throw;
-  }
-}
-
-ModelLibrary::~ModelLibrary() { close(); }
-
-void ModelLibrary::open(const std::string & path)
-{
   const std::string model = "model " + quoted(path);
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status = {};
@@ -125,7 +114,7 @@ void ModelLibrary::open(const std::string & path)
   }
 }
 
-void ModelLibrary::close()
+ModelLibrary::~ModelLibrary()
 {
   if (library_ != nullptr) {
     ::dlclose(library_);
@@ -178,8 +167,7 @@ std::string unit(const Model & model, std::size_t joint, const std::string & qua
 }
 
 std::string sentence(
-  const Model & model, const robot_dynamics_cause & cause, double joint, double value, double limit,
-  const std::string & remedy)
+  const Model & model, const robot_dynamics_cause & cause, double joint, double value, double limit)
 {
   const std::size_t i = joint < 0.0 ? 0 : static_cast<std::size_t>(joint);
   const std::string format = "%." + std::to_string(cause.digits) + "g";
@@ -189,7 +177,8 @@ std::string sentence(
     const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) && std::abs(x) < 1e6;
     return text(x, whole ? "%.0f" : format.c_str()) + (of.empty() ? "" : " " + of);
   };
-  const std::string words = std::string(cause.text) + (remedy.empty() ? "" : "; " + remedy);
+  const std::string remedy = cause.remedy;
+  const std::string words = cause.text + (remedy.empty() ? "" : "; " + remedy);
   const std::pair<std::string, std::string> places[] = {
     {"{joint}", model.joints[i].name},
     {"{value}", number(value, cause.value_quantity)},
@@ -220,8 +209,7 @@ void throw_refusal(
   const robot_dynamics_cause & refusal = model.refusals[number];
   const std::string line = sentence(
     model, refusal, result[offset_of(model.refusal, "joint")],
-    result[offset_of(model.refusal, "value")], result[offset_of(model.refusal, "limit")],
-    refusal.remedy);
+    result[offset_of(model.refusal, "value")], result[offset_of(model.refusal, "limit")]);
   throw Refusal((subject.empty() ? "" : subject + ": ") + line);
 }
 
@@ -230,7 +218,7 @@ std::string notice(const Model & model, const std::vector<double> & result)
   const auto number = static_cast<std::size_t>(result[offset_of(model.refusal, "noticed")]);
   const robot_dynamics_cause & noticed = model.refusals[number];
   const double joint = result[offset_of(model.refusal, "noticed_joint")];
-  return number == 0 ? "" : sentence(model, noticed, joint, 0.0, 0.0, noticed.remedy);
+  return number == 0 ? "" : sentence(model, noticed, joint, 0.0, 0.0);
 }
 
 }  // namespace robot_dynamics_controllers

@@ -32,14 +32,17 @@ public:
   const Model * operator->() const { return model_; }
 
 private:
-  void open(const std::string & path);
-  void close();
+  ModelLibrary() = default;
 
   int file_ = -1;    // file descriptor
   int memory_ = -1;  // that of the copy in memory, which is loaded
   void * library_ = nullptr;
   const Model * model_ = nullptr;
 };
+
+/// Return the first difference of a robot_description from the model that matters for its efforts
+/// and limits, in words; empty without one.
+std::string first_difference(const Model & model, const std::string & description);
 
 /// Return a field. Throws Refusal if there is none.
 const Field & field_of(const Layout & layout, const std::string & name);
@@ -61,8 +64,8 @@ std::string unit(const Model & model, std::size_t joint, const std::string & qua
 
 /// Return the sentence of a cause, of `causes` or `refusals`; a joint without number has no name.
 std::string sentence(
-  const Model & model, const robot_dynamics_cause & cause, double joint, double value, double limit,
-  const std::string & remedy);
+  const Model & model, const robot_dynamics_cause & cause, double joint, double value,
+  double limit);
 
 /// Return the sentence about what a check accepts but notices; empty for none.
 std::string notice(const Model & model, const std::vector<double> & result);

@@ -16,8 +16,6 @@ namespace robot_dynamics_controllers
 namespace
 {
 
-constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
-
 /// Call a function with field, name, offset and size of every parameter; the name of a joint stands
 /// behind the first word.
 template <typename Visit>
@@ -134,7 +132,7 @@ Eigen::MatrixXd inverse_transpose(const std::vector<double> & coupling, std::siz
 std::vector<double> ParameterValues::numbers(
   const rclcpp_lifecycle::LifecycleNode & node, const Lookup & get) const
 {
-  std::vector<double> values(model_.parameters.size, NAN_VALUE);
+  std::vector<double> values(model_.parameters.size, NAN);
   const std::vector<std::string> listed = get("command_interfaces").as_string_array();
   const std::set<std::string> kinds(listed.begin(), listed.end());
   const std::map<std::string, double> facts = {
@@ -220,7 +218,7 @@ Parameters ParameterValues::forgotten(const rclcpp_lifecycle::LifecycleNode & no
 
 Wiring wiring_of(const model_controller::Params & given, const Model & model)
 {
-  Wiring wiring{given, {}};
+  Wiring wiring{given, {}, {}, {}, {}};
   const std::vector<std::string> names = joint_names(model);
   if (!given.joints.empty() && given.joints != names) {
     throw Refusal(
@@ -249,6 +247,26 @@ Wiring wiring_of(const model_controller::Params & given, const Model & model)
     throw Refusal(
       "parameter 'actuator_coupling' is given but 'actuator_space' is false; set it to true, "
       "or leave the coupling empty");
+  }
+  const std::vector<double> q(model.joint_count, 0.0);  // any: sensors move with their links
+  const Frames frames(model, q.data());
+  const auto sense = [&wiring](const std::string & quantity) {
+    for (const char * axis : {".x", ".y", ".z"}) {
+      wiring.sensed.push_back(quantity + axis);
+    }
+  };
+  if (!given.force_torque_sensor.empty()) {
+    sense(given.force_torque_sensor + "/force");
+    sense(given.force_torque_sensor + "/torque");
+    wiring.of_wrench = wrench_matrix_of(model, frames, given.force_torque_frame);
+  }
+  if (!given.imu.empty()) {
+    sense(given.imu + "/linear_acceleration");
+    const std::string frame = given.imu_frame.empty() ? model.root : given.imu_frame;
+    if (!model.frame_list[frames.row(frame)].fixed_to_root) {
+      throw Refusal("frame " + quoted(frame) + " moves against " + quoted(model.root));
+    }
+    wiring.of_imu = frames.axes(frame).linear();
   }
   return wiring;
 }

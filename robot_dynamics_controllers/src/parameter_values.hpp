@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model_library.hpp"
+#include "messages.hpp"
 #include "rclcpp/parameter.hpp"
 #include "rclcpp_lifecycle/lifecycle_node.hpp"
 #include "robot_dynamics_controllers/model_controller_parameters.hpp"
@@ -68,7 +68,10 @@ private:
 struct Wiring
 {
   model_controller::Params given;
-  Eigen::MatrixXd to_actuators;  // f = to_actuators tau; empty in the space of the joints
+  Eigen::MatrixXd to_actuators;     // f = to_actuators tau; empty in the space of the joints
+  std::vector<std::string> sensed;  // state interfaces of sensors
+  Matrix6 of_wrench;                // see `wrench_matrix_of`
+  Eigen::Matrix3d of_imu;           // axes of the IMU in the root link
 };
 
 /// Return the wiring. Throws Refusal.

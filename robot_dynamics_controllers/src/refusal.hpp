@@ -30,17 +30,6 @@ inline std::string text(double x, const char * format = "%.4g")
   return digits;
 }
 
-/// Return numbers between commas.
-template <typename Values>
-std::string list(const Values & values, const char * format = "%.3g")
-{
-  std::string joined;
-  for (const double x : values) {
-    joined += (joined.empty() ? "" : ", ") + text(x, format);
-  }
-  return joined;
-}
-
 /// Return a name from outside in one line: control characters as escape sequences.
 inline std::string one_line(const std::string & name)
 {
@@ -64,6 +53,17 @@ inline std::string joined(const std::vector<std::string> & words, const char * b
     line += (line.empty() ? "" : between) + one_line(word);
   }
   return line;
+}
+
+/// Return numbers between commas.
+template <typename Values>
+std::string list(const Values & values, const char * format = "%.3g")
+{
+  std::vector<std::string> words;
+  for (const double x : values) {
+    words.push_back(text(x, format));
+  }
+  return joined(words);
 }
 
 /// Return a name in quotation marks.

@@ -29,143 +29,8 @@ std::string words_for_cause(
 {
   const robot_dynamics_cause & cause = snapshot.model().causes[snapshot.index(number)];
   const auto of = [&](const char * part) { return snapshot.number((kind + part).c_str()); };
-  return sentence(
-    snapshot.model(), cause, of("_joint"), of("_value"), of("_limit"), cause.remedy);
+  return sentence(snapshot.model(), cause, of("_joint"), of("_value"), of("_limit"));
 }
-
-}  // namespace
-
-Snapshot::Snapshot(const Model & model)
-: model_(&model),
-  n_(model.joint_count),
-  values_(SHOWN_NUMBERS + 2 * model.joint_count + model.state.size, 0.0)
-{
-  std::copy_n(model.state.initial, model.state.size, state());
-}
-
-void Snapshot::count_anew()
-{
-  for (const Shown number : {CYCLES, UNWRITTEN, TIME, LONGEST_PERIOD}) {
-    (*this)[number] = 0.0;
-  }
-  std::fill_n(saturated(), 2 * n_, 0.0);
-}
-
-std::string status_of(const Snapshot & snapshot)
-{
-  return snapshot.model().statuses[snapshot.index("status")].name;
-}
-
-std::string cause_of(const Snapshot & snapshot)
-{
-  return snapshot.model().causes[snapshot.index("cause")].name;
-}
-
-std::string words_for_status(const Snapshot & snapshot)
-{
-  const auto & status = snapshot.model().statuses[snapshot.index("status")];
-  return snapshot.in_task() ? status.words_in_task : status.words;
-}
-
-std::string words_for_warning(const Snapshot & snapshot)
-{
-  return words_for_cause(snapshot, "warning", "warning");
-}
-
-std::string reason_of_status(const Snapshot & snapshot)
-{
-  const std::string status = status_of(snapshot);
-  const bool knows = status == "open_loop" || status == "silent" || status == "resumed";
-  const std::string of_state = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
-  const std::string kind = status == "resumed" ? "away" : of_state;
-  const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index(kind.c_str())];
-  const double joint = snapshot.number((kind + "_joint").c_str());
-  const double value = snapshot.number((kind + "_value").c_str());
-  const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0, flaw.remedy);
-  return status == "stopped"      ? ": " + words_for_cause(snapshot, "cause", "stop")
-         : knows && !line.empty() ? ": " + line
-                                  : "";
-}
-
-std::string words_for_brake(const Snapshot & snapshot)
-{
-  return joint_name(snapshot.model(), snapshot.index("braked_by")) +
-         " does not move although it is pushed; is its brake closed?";
-}
-
-builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot)
-{
-  builtin_interfaces::msg::Time stamp;
-  stamp.sec = static_cast<std::int32_t>(snapshot[STAMP_S]);
-  stamp.nanosec = static_cast<std::uint32_t>(snapshot[STAMP_NS]);
-  return stamp;
-}
-
-std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort)
-{
-  if (!snapshot.sees()) {
-    return "deactivated before a state came; nothing was commanded";
-  }
-  const std::size_t i = snapshot.index("moving_joint");
-  std::string moving;
-  if (snapshot.number("moving_joint") >= 0.0) {
-    moving = " although " + joint_name(snapshot.model(), i) + " moves at " +
-             short_text(snapshot.number("moving_speed")) + " " +
-             unit(snapshot.model(), i, "velocity");
-  }
-  return "deactivated" + moving + "; feedback ends, and the last command is [" + list(last_effort) +
-         "] N m or N, which holds the arm at rest";
-}
-
-std::string words_for_load(const Model & model, const std::vector<double> & load)
-{
-  std::string payload = "none";
-  if (load[0] > 0.0) {
-    const std::vector<double> com = {load[1] / load[0], load[2] / load[0], load[3] / load[0]};
-    payload = text(load[0]) + " kg at (" + list(com) + ") m of " + model.payload_frame;
-  }
-  const std::vector<double> gravity(load.begin() + 10, load.begin() + 13);
-  return "payload " + payload + ", gravity " + list(gravity) + " m/s^2";
-}
-
-void fill(control_msgs::msg::JointTrajectoryControllerState & msg, const Snapshot & snapshot)
-{
-  const std::size_t n = snapshot.model().joint_count;
-  const double * desired = snapshot.field("desired");
-  msg.header.stamp = stamp_of(snapshot);
-  msg.joint_names = joint_names(snapshot.model());
-  msg.reference.positions = snapshot.joints(desired);
-  msg.reference.velocities = snapshot.joints(desired + n);
-  msg.reference.accelerations = snapshot.joints(desired + 2 * n);
-  msg.feedback.positions = snapshot.joints("q");
-  msg.feedback.velocities = snapshot.joints("qd");
-  msg.error.positions = snapshot.joints("error");
-  msg.error.velocities = snapshot.joints("error_rate");
-  msg.output.effort = snapshot.joints("tau");
-  msg.speed_scaling_factor = 1.0;
-}
-
-void fill(std_msgs::msg::Float64MultiArray & msg, const Snapshot & snapshot)
-{
-  const auto n = static_cast<std::uint32_t>(snapshot.model().joint_count);
-  const std::vector<const char *> rows = {"law_effort", "proportional", "integral", "soft", "tau"};
-  const auto count = static_cast<std::uint32_t>(rows.size());
-  msg.layout.dim.resize(2);
-  msg.layout.dim[0].label = "law_effort,feedback,integral,soft_limits,command";
-  msg.layout.dim[0].size = count;
-  msg.layout.dim[0].stride = count * n;
-  msg.layout.dim[1].label = "joints";
-  msg.layout.dim[1].size = n;
-  msg.layout.dim[1].stride = n;
-  msg.data.clear();
-  for (const char * row : rows) {
-    const double * values = snapshot.field(row);
-    msg.data.insert(msg.data.end(), values, values + n);
-  }
-}
-
-namespace
-{
 
 using Status = diagnostic_msgs::msg::DiagnosticStatus;
 
@@ -259,6 +124,135 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
 }
 
 }  // namespace
+
+Snapshot::Snapshot(const Model & model)
+: model_(&model),
+  n_(model.joint_count),
+  values_(SHOWN_NUMBERS + 2 * model.joint_count + model.state.size, 0.0)
+{
+  std::copy_n(model.state.initial, model.state.size, state());
+}
+
+void Snapshot::count_anew()
+{
+  for (const Shown number : {CYCLES, UNWRITTEN, TIME, LONGEST_PERIOD}) {
+    (*this)[number] = 0.0;
+  }
+  std::fill_n(saturated(), 2 * n_, 0.0);
+}
+
+std::string status_of(const Snapshot & snapshot)
+{
+  return snapshot.model().statuses[snapshot.index("status")].name;
+}
+
+std::string cause_of(const Snapshot & snapshot)
+{
+  return snapshot.model().causes[snapshot.index("cause")].name;
+}
+
+std::string words_for_status(const Snapshot & snapshot)
+{
+  const auto & status = snapshot.model().statuses[snapshot.index("status")];
+  return snapshot.in_task() ? status.words_in_task : status.words;
+}
+
+std::string words_for_warning(const Snapshot & snapshot)
+{
+  return words_for_cause(snapshot, "warning", "warning");
+}
+
+std::string reason_of_status(const Snapshot & snapshot)
+{
+  const std::string status = status_of(snapshot);
+  const bool knows = status == "open_loop" || status == "silent" || status == "resumed";
+  const std::string of_state = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
+  const std::string kind = status == "resumed" ? "away" : of_state;
+  const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index(kind.c_str())];
+  const double joint = snapshot.number((kind + "_joint").c_str());
+  const double value = snapshot.number((kind + "_value").c_str());
+  const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0);
+  return status == "stopped"      ? ": " + words_for_cause(snapshot, "cause", "stop")
+         : knows && !line.empty() ? ": " + line
+                                  : "";
+}
+
+std::string words_for_brake(const Snapshot & snapshot)
+{
+  return joint_name(snapshot.model(), snapshot.index("braked_by")) +
+         " does not move although it is pushed; is its brake closed?";
+}
+
+builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot)
+{
+  builtin_interfaces::msg::Time stamp;
+  stamp.sec = static_cast<std::int32_t>(snapshot[STAMP_S]);
+  stamp.nanosec = static_cast<std::uint32_t>(snapshot[STAMP_NS]);
+  return stamp;
+}
+
+std::string farewell(const Snapshot & snapshot, const std::vector<double> & last_effort)
+{
+  if (!snapshot.sees()) {
+    return "deactivated before a state came; nothing was commanded";
+  }
+  const std::size_t i = snapshot.index("moving_joint");
+  std::string moving;
+  if (snapshot.number("moving_joint") >= 0.0) {
+    moving = " although " + joint_name(snapshot.model(), i) + " moves at " +
+             short_text(snapshot.number("moving_speed")) + " " +
+             unit(snapshot.model(), i, "velocity");
+  }
+  return "deactivated" + moving + "; feedback ends, and the last command is [" + list(last_effort) +
+         "] N m or N, which holds the arm at rest";
+}
+
+std::string words_for_load(const Model & model, const std::vector<double> & load)
+{
+  std::string payload = "none";
+  if (load[0] > 0.0) {
+    const std::vector<double> com = {load[1] / load[0], load[2] / load[0], load[3] / load[0]};
+    payload = text(load[0]) + " kg at (" + list(com) + ") m of " + model.payload_frame;
+  }
+  const std::vector<double> gravity(load.begin() + 10, load.begin() + 13);
+  return "payload " + payload + ", gravity " + list(gravity) + " m/s^2";
+}
+
+void fill(control_msgs::msg::JointTrajectoryControllerState & msg, const Snapshot & snapshot)
+{
+  const std::size_t n = snapshot.model().joint_count;
+  const double * desired = snapshot.field("desired");
+  msg.header.stamp = stamp_of(snapshot);
+  msg.joint_names = joint_names(snapshot.model());
+  msg.reference.positions = snapshot.joints(desired);
+  msg.reference.velocities = snapshot.joints(desired + n);
+  msg.reference.accelerations = snapshot.joints(desired + 2 * n);
+  msg.feedback.positions = snapshot.joints("q");
+  msg.feedback.velocities = snapshot.joints("qd");
+  msg.error.positions = snapshot.joints("error");
+  msg.error.velocities = snapshot.joints("error_rate");
+  msg.output.effort = snapshot.joints("tau");
+  msg.speed_scaling_factor = 1.0;
+}
+
+void fill(std_msgs::msg::Float64MultiArray & msg, const Snapshot & snapshot)
+{
+  const auto n = static_cast<std::uint32_t>(snapshot.model().joint_count);
+  const std::vector<const char *> rows = {"law_effort", "proportional", "integral", "soft", "tau"};
+  const auto count = static_cast<std::uint32_t>(rows.size());
+  msg.layout.dim.resize(2);
+  msg.layout.dim[0].label = "law_effort,feedback,integral,soft_limits,command";
+  msg.layout.dim[0].size = count;
+  msg.layout.dim[0].stride = count * n;
+  msg.layout.dim[1].label = "joints";
+  msg.layout.dim[1].size = n;
+  msg.layout.dim[1].stride = n;
+  msg.data.clear();
+  for (const char * row : rows) {
+    const double * values = snapshot.field(row);
+    msg.data.insert(msg.data.end(), values, values + n);
+  }
+}
 
 Status diagnostics(const Snapshot & snapshot, const Facts & facts)
 {

@@ -32,7 +32,8 @@ enum Shown : std::size_t
   LONGEST_PERIOD,  // s
   STAMP_S,
   STAMP_NS,
-  SHOWN_NUMBERS
+  FORCE,  // of the IMU in axes of the root link: acceleration less gravity, m/s^2
+  SHOWN_NUMBERS = FORCE + 3
 };
 
 /// State of the loop after a cycle: numbers, then for each joint the cycles in which it was
@@ -122,9 +123,9 @@ struct Facts
   std::string name;  // of the node
   std::string mode;
   std::string load;
-  double update_rate = 0.0;   // Hz
-  std::uint32_t refused = 0;  // messages
-  bool measures = false;      // force feedback is on
+  unsigned update_rate;   // Hz
+  std::uint32_t refused;  // messages
+  bool measures;          // force feedback is on
 };
 
 diagnostic_msgs::msg::DiagnosticStatus diagnostics(const Snapshot & snapshot, const Facts & facts);

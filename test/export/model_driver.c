@@ -48,6 +48,7 @@ int main(void)
   model->hold(q, settings, after, tau);
   model->frames(q, poses);
   model->check_wrench(q, settings, after, wrench, refusal);
+  model->imu_gravity(after, wrench, wrench + 4, poses, refusal);
 
   const int cycles = 5000;
   int finite = 1;

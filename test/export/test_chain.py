@@ -242,6 +242,7 @@ class EndEffector:
         self.pose_out = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")
         self.twist_out = peer.publisher(TwistStamped, f"/{CONTROLLER}/target_twist")
         self.wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/target_wrench")
+        self.posture_out = peer.publisher(JointState, f"/{CONTROLLER}/target_posture")
         self.measured_wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/force_torque")
         self.push_out = peer.publisher(Float64MultiArray, "/push")
 
@@ -321,6 +322,10 @@ def test_the_end_effector_goes_to_a_pose_and_a_push_stops_the_arm(end_effector):
     end_effector.says(
         "target_wrench is ignored: force.y is nan; give finite numbers",
         lambda: end_effector.wrench_out.publish(wrench),
+    )
+    end_effector.says(
+        "target_posture is ignored: joint 'joint_1' is not named",
+        lambda: end_effector.posture_out.publish(JointState(name=["joint_2"], position=[0.0])),
     )
     held = end_effector.at()
     assert np.abs(held - goal).max() < 1e-3

@@ -12,6 +12,7 @@ from hostile_cycles import HostileCycles
 from loaded_model import LoadedModel, built, request_of
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.guard import Flaw, words_for_flaw
+from robot_dynamics.control.imu_gravity import gravity_by_imu
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.step_kernels import RunningStep, StepKernels
 from robot_dynamics.export.model_library import (
@@ -124,6 +125,18 @@ def test_a_wrench_that_joints_cannot_bear_is_refused(request_, parts, library):
     name, joint, value, most_of_joint = library.refusal(refusal)
     assert name == "heavy_wrench"
     assert abs(value) > most_of_joint == limit[joint]
+
+
+def test_gravity_by_an_imu_is_that_of_python(library):
+    before, force = np.array([1.0, 2.0, -9.0]), np.array([3.0, 0.5, 9.3])
+    times = np.array([0.1, 0.5])
+    gravity, refusal = np.zeros(3), library.initial("refusal")
+    library.call("imu_gravity", before, force, times, gravity, refusal)
+    np.testing.assert_allclose(gravity, gravity_by_imu(before, force, *times), rtol=1e-14)
+    assert library.refusal(refusal) is None
+    for wrong in (0.1 * force, np.nan * force):
+        library.call("imu_gravity", before, wrong, times, gravity, refusal)
+        assert library.refusal(refusal)[0] == "implausible_imu"
 
 
 def test_a_load_beyond_an_effort_limit_is_refused_and_a_lighter_one_is_not(parts, library):

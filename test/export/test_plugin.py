@@ -2,16 +2,20 @@
 
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from controllers_build import built, environment, installed_controllers, missing
 from hostile_arm import HOSTILE, hostile_urdf
 from loaded_model import built as compiled
+from loaded_model import request_of
+from robot_dynamics import Dynamics
 from robot_dynamics.export.model_library import ModelRequest
-from robot_dynamics.robot import read_urdf
+from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.robot.endpoint import end_effector_by_rule
 
 LACKING = missing("controller_interface", "generate_parameter_library", programs=("cmake", "cc"))
@@ -55,9 +59,26 @@ def model(tmp_path_factory):
     return compiled(request, tmp_path_factory.mktemp("model"))
 
 
+@pytest.fixture(scope="module")
+def planar(tmp_path_factory):
+    """Library of an arm of two joints with an end effector."""
+    return compiled(request_of("planar_2r"), tmp_path_factory.mktemp("planar"))
+
+
 @pytest.fixture
 def load(prefix, loader, model, tmp_path):
     """Load the controller: output, and the lines of its log."""
+    return loading(prefix, loader, model, tmp_path)
+
+
+@pytest.fixture
+def load_planar(prefix, loader, planar, tmp_path):
+    """Load the controller of the arm with an end effector."""
+    return partial(loading(prefix, loader, planar, tmp_path), urdf_text("planar_2r"))
+
+
+def loading(prefix, loader, model, tmp_path):
+    """Return a function that loads the controller with a copy of a model."""
     mine = tmp_path / "arm.so"
     shutil.copy(model, mine)
 
@@ -197,5 +218,83 @@ def test_other_joints_than_those_of_the_parameter_are_refused(load):
 )
 def test_parameters_that_do_not_fit_are_refused_by_one_line(load, parameters, fault):
     out, log = load(**parameters)
+    assert out == "not initialized\n"
+    assert fault in log[-1]
+
+
+POSE = {"joint_1/position": 0.4, "joint_2/position": 0.9}
+AXES = [f".{axis}" for axis in "xyz"]
+
+
+def states_of(sensor, quantity, values):
+    return {f"{sensor}/{quantity}{axis}": x for axis, x in zip(AXES, values, strict=True)}
+
+
+def command_of(load, states, **parameters):
+    """Efforts after cycles with these states, and the lines of the log."""
+    words = [f"{name}={value!r}" for name, value in (POSE | states).items()]
+    out, log = load(values=words, **parameters)
+    lines = out.splitlines()
+    assert lines[0] == "inactive", log
+    return np.array([float(x) for x in lines[-2:]]), log
+
+
+def test_gravity_comes_from_an_imu(load_planar):
+    arm, q = Dynamics(read_urdf(find_robot("planar_2r"))), np.array(list(POSE.values()))
+    turned = np.array([5.0, 0.0, 8.44])  # m/s^2, of a base that leans
+    given = {"imu": "base imu", "imu_filter": 0.1, "load_ramp": 0.1}
+    measured = states_of("base imu", "linear_acceleration", turned)
+    tau, log = command_of(load_planar, measured, **given)
+    expected = arm.inverse(q, 0.0 * q, 0.0 * q, gravity=-turned)
+    assert np.abs(expected - arm.gravity(q)).max() > 1.0
+    np.testing.assert_allclose(tau, expected, rtol=1e-3)  # 2 s of a low-pass of 0.1 s, as it ticks
+    assert not [x for x in log if "imu" in x]
+    small = states_of("base imu", "linear_acceleration", turned / 9.81)
+    tau, log = command_of(load_planar, small, **given)
+    np.testing.assert_allclose(tau, arm.gravity(q), rtol=1e-6)
+    (line,) = [x for x in log if "imu is ignored" in x]
+    assert line.endswith(
+        "linear_acceleration of 1 m/s^2 is not within 5 to 20 m/s^2; name an IMU that is fixed to "
+        "the root link and measures in m/s^2"
+    )
+
+
+def test_force_feedback_takes_the_wrench_of_a_sensor(load_planar):
+    arm, q = Dynamics(read_urdf(find_robot("planar_2r"))), np.array(list(POSE.values()))
+    hand = request_of("planar_2r").end_effector
+    R = arm.pose(q, hand).rotation
+    given = {
+        "mode": "cartesian_impedance",
+        "force_torque_sensor": "tool ft",
+        "collision": {"reaction": "none"},
+        "task": {
+            "controlled": ["motion", "free", "force", "free", "free", "free"],
+            "force_feedback": True,
+            "force_proportional": 0.0,
+            "force_largest": [7.0, 1.0],
+        },
+    }
+    push = states_of("tool ft", "force", R.T @ [0.0, 0.0, 50.0])
+    tau, log = command_of(load_planar, push, **given)
+    # The end effector gives way along z, with the largest correction
+    expected = arm.gravity(q) + arm.jacobian(q, hand).T @ [0.0, 0.0, 7.0, 0.0, 0.0, 0.0]
+    np.testing.assert_allclose(tau, expected, rtol=1e-6)
+    assert not [x for x in log if "without feedback" in x]
+    lost = states_of("tool ft", "force", [np.nan] * 3)
+    tau, log = command_of(load_planar, lost, **given)
+    np.testing.assert_allclose(tau, arm.gravity(q), rtol=1e-6)
+    assert [x for x in log if "no force_torque for 0.1 s" in x]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({"force_torque_sensor": "ft", "force_torque_frame": "link_1"}, "moves against '"),
+        ({"force_torque_sensor": "ft", "force_torque_frame": "nix"}, "no frame 'nix' in robot"),
+        ({"imu": "imu", "imu_frame": "link_1"}, "frame 'link_1' moves against 'base_link'"),
+    ],
+)
+def test_sensors_elsewhere_are_refused_by_one_line(load_planar, parameters, fault):
+    out, log = load_planar(**parameters)
     assert out == "not initialized\n"
     assert fault in log[-1]

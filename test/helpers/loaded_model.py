@@ -64,6 +64,7 @@ MODEL = structure(
     ("hold", ctypes.CFUNCTYPE(None, *4 * [POINTER])),
     ("check_load", ctypes.CFUNCTYPE(None, *5 * [POINTER])),
     ("check_wrench", ctypes.CFUNCTYPE(None, *5 * [POINTER])),
+    ("imu_gravity", ctypes.CFUNCTYPE(None, *5 * [POINTER])),
 )  # fmt: skip
 
 

@@ -194,6 +194,12 @@ struct robot_dynamics_model
   void (*check_wrench)(
     const double * q, const double * settings, const double * load, const double * wrench,
     double * refusal);
+
+  /* Gravity behind a low-pass, by an accelerometer: gravity before (3), the measurement (3) in axes
+   * of the root link, and the time since the one before and the time constant, s. */
+  void (*imu_gravity)(
+    const double * before, const double * force, const double * times, double * gravity,
+    double * refusal);
 };
 
 /* The one exported symbol; a library of the version 1 has the whole structure. */
