@@ -473,6 +473,8 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2, help="at a time")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
+    if options.write and (options.parts or options.modes):
+        parser.error("--write needs all parts and modes")
 
     def numbers(text: str | None, default: Sequence[float], unit: float) -> list[float]:
         return list(default) if text is None else [unit * float(x) for x in text.split(",")]
