@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -148,7 +149,7 @@ class TaskSpaceControl:
         self._error_out = node.create_publisher(TwistStamped, "cartesian_error", OUTPUT_QOS)
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
         self._driven = False  # by twists that have not come to rest
-        self._far = False  # a target cannot be reached
+        self._reasons: set[str] = set()  # for which the end effector stays away, without numbers
         self._share, self._measures, self._weakness = 1.0, True, ""
 
     @property
@@ -408,11 +409,12 @@ class TaskSpaceControl:
         self._measures = measures
 
     def _look_at_distance(self, task: Task) -> None:
-        """Log once that a target cannot be reached, and why."""
+        """Log each reason for which a target is not reached, once until it is."""
         why = task.obstacle
-        if why and not self._far:
+        reason = re.sub(r"[\d.]+", "", why)
+        if why and reason not in self._reasons:
             self._node.get_logger().warning(why)
-        self._far = bool(why)
+        self._reasons = {*self._reasons, reason} if why else set()
 
     def values(self) -> dict[str, object]:
         """Return end effector, target, error and singularity."""
