@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -85,6 +86,9 @@ STIFFNESS = 1e4
 MODES = (IMPEDANCE, OPERATIONAL_SPACE)
 FRICTION, DELAYS = (0.0, 0.01, 0.03), (0.0, 0.002, 0.005)
 PARTS = ("hold", "way", "turn", "reach", "singular", "wall")
+NUMBERS = re.compile(r"'[^']*'|[\d.]+(e-\d+)?")
+"""Numbers and names of joints in a line."""
+
 HEADINGS = ("held", f"{WAY} m", f"{TURN} rad", "back from out of reach", "past a singular pose")
 
 
@@ -453,11 +457,12 @@ def rows(cases: dict[Case, Found], arms: Sequence[str], friction: Sequence[float
             for part in PARTS[:-1]
         ]
         whole = worst(list(of.values()))
-        said = {found.said for found in of.values() if found.said}
+        lines = sorted(found.said for found in of.values() if found.said)
+        said = {NUMBERS.sub("", line): line for line in lines}.values()  # of each kind the farthest
         yield (
             f"| {Path(arm).stem}, {mode} | {share:.0%} | {' | '.join(cells)} "
             f"| {of['wall'].way:.0%}{' shakes' * of['wall'].shakes} | {whole.speed:.2f} "
-            f"| {1e3 * whole.beyond:.0f} | {'; '.join(sorted(said))} |"
+            f"| {1e3 * whole.beyond:.0f} | {'; '.join(said)} |"
         )
 
 
