@@ -433,9 +433,9 @@ def _turns(speed: Array) -> bool:
 
 
 def worst(found: Sequence[Found]) -> Found:
-    """Return the worst of each number, and the first line."""
-    ways, turns, speeds, beyond, shakes, said = zip(*found, strict=True)
-    line = next(filter(None, said), "")
+    """Return the worst of each number, and the line of the run that ends farthest away."""
+    ways, turns, speeds, beyond, shakes, _ = zip(*found, strict=True)
+    line = max((one for one in found if one.said), default=found[0]).said
     return Found(max(ways), max(turns), max(speeds), max(beyond), any(shakes), line)
 
 
