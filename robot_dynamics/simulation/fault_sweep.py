@@ -38,7 +38,7 @@ from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import key_of
-from robot_dynamics.control.two_masses import LINK
+from robot_dynamics.control.two_masses import ENCODERS, LINK, check_motors
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
@@ -148,12 +148,49 @@ class Springs(NamedTuple):
         rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg; the model has it.
         encoders: Side that is measured, one of `two_masses.ENCODERS`.
         known: Whether the gains of the controller fit the springs.
+        resonance_share: See `Model`.
     """
 
     elasticity: JointElasticity
     rotor_inertia: Array
     encoders: str = LINK
     known: bool = True
+    resonance_share: float = 0.0
+
+    @staticmethod
+    def taken(robot: Robot, values: dict[str, Any]) -> Springs | None:
+        """Take the parameters of elastic joints out of others.
+
+        Args:
+            robot: The robot.
+            values: Parameters by the names that ROS 2 gives them; loses those of elastic joints.
+
+        Returns:
+            The springs, or None if every joint is rigid.
+
+        Raises:
+            ArgumentError: If a value is not allowed, or a rotor has no inertia.
+        """
+
+        def of_joints(name: str, take: bool) -> Array:
+            kind, _, rest = name.partition(".")
+            names = [f"{kind}.{joint}.{rest}" for joint in robot.joint_names]
+            read = values.pop if take else values.get
+            one = PARAMETERS[name]
+            found = [allowed(x, one, read(x, one.default)) for x in names]
+            return np.array(found, dtype=float).ravel()
+
+        stiffness, damping = (of_joints(f"elasticity.{x}", True) for x in ("stiffness", "damping"))
+        side = values.pop("encoders", LINK)
+        encoders = ENCODERS[int(allowed("encoders", PARAMETERS["encoders"], side))]
+        share = values.pop("resonance_share", 0.0)
+        share = float(allowed("resonance_share", PARAMETERS["resonance_share"], share))
+        if not stiffness.any():
+            return None
+        rotors = of_joints("rotor.inertia", False) * of_joints("rotor.ratio", False) ** 2
+        elasticity = JointElasticity(np.where(stiffness > 0.0, stiffness, np.inf), damping)
+        check_motors(robot.with_joint_elasticity(*elasticity), rotors)
+        return Springs(elasticity, rotors, encoders, resonance_share=share)
 
 
 class ScenarioReplay(NamedTuple):
@@ -184,10 +221,10 @@ class FaultSweep:
     Args:
         robot: The robot; its URDF is what the controller knows.
         values: Parameters of the controller other than the default ones, by the names that ROS 2
-            gives them.
+            gives them; those of elastic joints put the arms on springs.
         noise: Standard deviation of the measured velocities, rad/s or m/s.
         added: What the robot is known to add to its commands; see `Defaults`.
-        springs: Elastic joints of the arms; by default they are rigid.
+        springs: Elastic joints of the arms; by default those of `values`.
 
     Attributes:
         springs: As above; others of the same joints, encoders and rotors need no compilation.
@@ -211,7 +248,8 @@ class FaultSweep:
         springs: Springs | None = None,
     ) -> None:
         self.robot, self.noise, values = robot, noise, dict(values or {})
-        self.springs = springs
+        given_springs = Springs.taken(robot, values)
+        self.springs = springs = given_springs if springs is None else springs
         arm = robot if springs is None else robot.with_joint_elasticity(*springs.elasticity)
         encoders = LINK if springs is None else springs.encoders
         self.friction = Friction.of(robot)
@@ -240,6 +278,8 @@ class FaultSweep:
         self._step = StepLanes(step, sorted(laws))
         self.inertias = SymbolicInertias(arm)
         self.by_drives = values.get("feedback", Settings.feedback) == DRIVE
+        if self.by_drives and springs is not None:
+            raise ArgumentError("elastic joints are not swept with feedback by drives")
         turns = VELOCITY_TERMS not in self.adds
         plant = PlantStages(self.inertias, velocity_terms=turns)
         self._stages = stages = FaultStages(
@@ -390,6 +430,7 @@ class FaultSweep:
             bandwidth=w,
             rotor_inertia=springs.rotor_inertia,
             encoders=springs.encoders,
+            resonance_share=springs.resonance_share,
         )
         sampling = Sampling.of(1.0 / rate, LATEST / rate)
         model = Tuner(dynamics).model(model, wanted, w, sampling)

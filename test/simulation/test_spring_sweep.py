@@ -5,6 +5,7 @@ import pytest
 
 from robot_dynamics import read_urdf
 from robot_dynamics.control.status import Cause, Status
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant, fault_sweep
 from robot_dynamics.simulation.fault_sweep import FaultSweep, Springs
@@ -29,6 +30,29 @@ def test_gains_that_fit_the_springs_do_not_oscillate():
     found = sweep(known=True).run(0, RATE, count=COUNT, faults=False)
     assert (found.cause != Cause.OSCILLATION).all()
     assert (found.swing < 1e-3).all()
+
+
+def test_parameters_of_elastic_joints_put_the_arm_on_springs():
+    values = {
+        "rotor.joint_1.inertia": 0.04,
+        "rotor.joint_1.ratio": 10.0,
+        "elasticity.joint_1.stiffness": 8e3,
+        "elasticity.joint_1.damping": 40.0,
+        "encoders": "motor",
+        "resonance_share": 0.1,
+    }
+    swept = FaultSweep(ROBOT, values)
+    assert swept.unused == []
+    assert swept.springs.elasticity.stiffness.tolist() == [8e3, np.inf]
+    assert swept.springs.rotor_inertia.tolist() == [4.0, 0.0]
+    assert swept.springs.encoders == "motor"
+    assert swept.springs.resonance_share == 0.1
+    assert swept.run(0, RATE, count=4).finite.all()
+    del values["rotor.joint_1.inertia"]
+    with pytest.raises(ArgumentError, match="'joint_1' is elastic, but its rotor has no inertia"):
+        FaultSweep(ROBOT, values)
+    with pytest.raises(ArgumentError, match="not swept with feedback by drives"):
+        FaultSweep(ROBOT, {**values, "rotor.joint_1.inertia": 4.0, "feedback": "drive"})
 
 
 def test_the_arm_moves_as_the_plant_under_the_same_efforts(monkeypatch):
