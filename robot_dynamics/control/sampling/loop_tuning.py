@@ -102,7 +102,7 @@ class LoopTuning:
                 f"matrix, at a bandwidth of {model.bandwidth:.3g} rad/s"
             )
             self.lowered = True
-        if model.inertia_weighted:
+        elif model.inertia_weighted:
             self._does = (
                 "the gains of the joints would oscillate, so feedback is by the mass matrix, at a "
                 f"bandwidth of {model.bandwidth:.3g} rad/s"

@@ -10,6 +10,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.control.gains import ideal_gains
 from robot_dynamics.control.sampled_loop import Sampling
+from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.sampling.resonance import SpringLoop
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.stability import stability_limit
@@ -98,6 +99,17 @@ def test_gains_that_know_no_springs_make_it_grow():
     early, late = twisting_arm("ur5", 0.01, "link", fitting=False)
     assert early > 1.0
     assert late > 1.0
+
+
+def test_a_loop_says_which_elastic_joints_have_lower_gains():
+    model = disc("link")
+    tuning = LoopTuning(model.dynamics, Gains([280.0], [28.0]), 20.0, 1e-3)
+    for k in range(1000):
+        tuning.feed(1e-3 * k, 0.0)
+    fitting, line = tuning.retune(model)
+    assert fitting.inertia_weighted
+    assert "; gains are lowered for elastic joints, turn to 0.0" in line
+    assert line.endswith(f"the mass matrix, at a bandwidth of {fitting.bandwidth:.3g} rad/s")
 
 
 def test_a_share_of_the_resonance_limits_the_bandwidth_on_either_side():

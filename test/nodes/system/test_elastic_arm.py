@@ -17,24 +17,25 @@ pytestmark = pytest.mark.thorough
 STIFFNESS, DAMPING, ROTORS = 4e3, 60.0, np.array([8.0, 2.0])
 
 
-@pytest.fixture
-def arm(start, peer, tmp_path):
+def soft_arm(start, peer, folder, **controller):
+    """An arm whose nodes read one parameter file."""
     robot = read_urdf(find_robot("planar_2r"))
     springs = robot.with_joint_elasticity(STIFFNESS, DAMPING).joint_elasticity
     drives = Drives(Friction.none(2), ROTORS, elasticity=springs)
-    write_parameters(tmp_path / "soft.yaml", robot, drives)
+    write_parameters(folder / "soft.yaml", robot, drives)
     own = {
         "simulator": {"initial_positions": START.tolist()},
-        "controller": {"bandwidth": BANDWIDTH, **PATIENT},
+        "controller": {"bandwidth": BANDWIDTH, **PATIENT, **controller},
     }
-    file = ["--params-file", str(tmp_path / "soft.yaml")]
+    file = ["--params-file", str(folder / "soft.yaml")]
     common = {"rate": RATE, "urdf_path": "planar_2r", "encoders": "motor"}
     return ArmSystem(
         start, peer, common, own, dict.fromkeys(("simulator", "feedforward", "controller"), file)
     )
 
 
-def test_the_motors_stop_where_the_links_bear_gravity_at_the_goal(arm):
+def test_the_motors_stop_where_the_links_bear_gravity_at_the_goal(start, peer, tmp_path):
+    arm = soft_arm(start, peer, tmp_path)
     arm.send(NAMES, (1.0, FAR))
     wait_for(arm.follows, "a motion")
     wait_for(lambda: not arm.follows(), "its end")
@@ -44,3 +45,8 @@ def test_the_motors_stop_where_the_links_bear_gravity_at_the_goal(arm):
     assert np.abs(twist).max() > 5e-3
     np.testing.assert_allclose(q_d[-1], FAR + twist, atol=1e-4)
     np.testing.assert_allclose(q[-1], FAR + twist, atol=2e-2)
+
+
+def test_a_share_of_the_resonance_lowers_the_gains(start, peer, tmp_path):
+    arm = soft_arm(start, peer, tmp_path, resonance_share=0.05)
+    arm.processes["controller"].wait_for_log("gains are lowered for elastic joints, joint_1 to 0.")
