@@ -48,7 +48,7 @@ def shaken():
     return robot, rotors, {side: Recording(time, x, None, tau) for side, x in sides.items()}
 
 
-@pytest.mark.parametrize("side", ["motor", "link"])
+@pytest.mark.parametrize("side", ["motor", pytest.param("link", marks=pytest.mark.thorough)])
 def test_the_resonances_of_one_side_tell_stiffness_and_rotors(shaken, side):
     robot, rotors, recordings = shaken
     found = identify_resonance(robot, recordings[side], side)
