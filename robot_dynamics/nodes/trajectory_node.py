@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from math import cos, isfinite, nan
 from time import monotonic
 
+import numpy as np
 from rclpy.subscription import Subscription
 from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.kinematics.selection import SELECTION_AXES
@@ -20,6 +23,7 @@ from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, Ro
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import default_end_effector
+from robot_dynamics.simulation.start_pose import start_pose
 from robot_dynamics.trajectory import (
     FollowedPath,
     PosePath,
@@ -31,6 +35,7 @@ from robot_dynamics.trajectory import (
     read_poses,
     straight_line,
 )
+from robot_dynamics.trajectory.motion_limits import shrunk_to_fit
 from robot_dynamics.trajectory.pose_paths import pose_of
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
@@ -136,7 +141,8 @@ class TrajectoryParameters(RobotParameters):
     seed: int = parameter(1, "Seed of random_poses", low=0, high=2**31 - 1, read_only=True)
     approach: float = parameter(
         2.0,
-        "Time to reach the first point from the present position, s",
+        "Time to reach the first point from the present position, s; longer where speed limits ask "
+        "for it from the pose in which a simulated arm starts",
         low=0.0,
         high=3600.0,
         read_only=True,
@@ -167,11 +173,11 @@ class TrajectoryParameters(RobotParameters):
 
 
 def _excitation(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
-    share = parameters.share
-    duration = parameters.duration or DURATION_S
-    return FollowedPath(
-        excitation(robot, duration, share=share, speed_share=share, rate=POINT_RATE_HZ)
-    )
+    share, duration = parameters.share, parameters.duration or DURATION_S
+    inverse, friction = Dynamics(robot).inverse, Friction.of(robot)
+    motion = excitation(robot, duration, share=share, speed_share=share, rate=POINT_RATE_HZ)
+    effort = lambda s: inverse(s.q, s.qd, s.qdd) + friction.smooth(s.qd)  # noqa: E731
+    return FollowedPath(shrunk_to_fit(motion, robot, effort))
 
 
 def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
@@ -232,6 +238,9 @@ MOTIONS: Mapping[str, Callable[[Robot, TrajectoryParameters], FollowedPath]] = {
 }
 
 
+SLOWEST = 2.0
+"""Duration of an approach over that at the speed limits: a quintic peaks at 15/8 of its mean."""
+
 FOLLOWER_CHECK_PERIOD_S = 0.1
 """Period of checking for followers and for the next transmission, s."""
 
@@ -289,7 +298,8 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         motion, remarks = MOTIONS[self.parameters.motion](robot, self.parameters)
         for remark in remarks:
             self.get_logger().warning(f"'{self.parameters.motion}' meets, {remark}")
-        self.waypoints = motion.delayed(self.parameters.approach)
+        way = np.abs(motion.positions[0] - start_pose(robot)) / robot.limits.velocity
+        self.waypoints = motion.delayed(max(self.parameters.approach, SLOWEST * way.max()))
         self._msg = trajectory_msg(self.waypoints)
 
     def send(self) -> None:

@@ -10,6 +10,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics import Dynamics
+from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import frame_pose
@@ -17,11 +19,27 @@ from robot_dynamics.nodes.trajectory_node import MOTIONS, TrajectoryNode, Trajec
 from robot_dynamics.papers.paper_arms import thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import line_motion
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.trajectory import interpolate
+from robot_dynamics.simulation.start_pose import start_pose
+from robot_dynamics.trajectory import Trajectory, interpolate
+from robot_dynamics.trajectory.follower import Followed
+from robot_dynamics.trajectory.motion_plan import Rules, plan_motion
 from ros_system import wait_for
 
 ROBOT = {"urdf_path": "planar_2r"}
 MOTION = {**ROBOT, "duration": 4.0, "share": 0.2}  # within the limits of effort
+
+
+@pytest.mark.parametrize("robot", ["planar_2r", "kinova", "allegro_right_hand"])
+def test_the_default_motion_is_within_the_limits_from_the_default_start(context, robot):
+    given = [Parameter("urdf_path", value=robot), Parameter("wait", value=True)]
+    node = TrajectoryNode(context=context, parameter_overrides=given)
+    node.configure()
+    arm, friction = node.robot, Friction.of(node.robot)
+    inverse = Dynamics(arm).inverse
+    rules = Rules("reject", arm, lambda s: inverse(*s) + friction.smooth(s.qd))
+    still = Followed(Trajectory.hold(arm.joint_names, start_pose(arm)), 0.0)
+    assert plan_motion(still, node.waypoints, 1.0, 0.0, rules).end > 8.0
+    node.destroy_node()
 
 
 def test_the_motion_of_a_file_needs_the_name_of_a_file(context):
