@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from controller_bench import READY, STEP, Bench
 from robot_dynamics.control import Limited, Settings, effort_limits, limit_rate, saturate
 from robot_dynamics.control.laws import integrated
-from robot_dynamics.control.limits import default_effort_rates
+from robot_dynamics.control.limits import SoftLimits, default_effort_rates
 from robot_dynamics.robot.kinematic_tree import JointLimits
 from robot_dynamics.spatial import Inertia
 
@@ -88,3 +88,19 @@ def test_the_integral_part_does_not_wind_up_against_a_limit_but_comes_back_from_
     np.testing.assert_allclose(pushing, [0.01, 0.0])
     easing = integrated(np.zeros(2), np.array([0.01, -0.02]), np.ones(2), saturation)
     np.testing.assert_allclose(easing, [0.01, -0.02])
+
+
+def test_soft_limits_push_back_at_the_ends_of_ranges_and_brake_what_moves_outward_or_too_fast():
+    # Zones of 0.1 rad within +-1 rad, a spring that reaches 5 N m there, and 2 N m s/rad
+    ends, stiffness, damping = np.array([0.9]), np.array([50.0]), np.array([2.0])
+    soft = SoftLimits(-ends, ends, np.array([3.0]), stiffness, damping)
+    for q, qd, effort in (
+        (0.5, 2.9, 0.0),
+        (0.5, 4.0, -2.0 * 1.0),
+        (0.96, 0.0, -50.0 * 0.06),
+        (0.96, 0.5, -50.0 * 0.06 - 2.0 * 0.5),
+        (0.96, -0.5, -50.0 * 0.06),  # on its way back
+    ):
+        for side in (1.0, -1.0):
+            found = soft.effort(np.array([side * q]), np.array([side * qd]))
+            np.testing.assert_allclose(found, [side * effort], rtol=0.0, atol=1e-12)
