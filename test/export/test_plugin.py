@@ -227,7 +227,7 @@ AXES = [f".{axis}" for axis in "xyz"]
 
 
 def states_of(sensor, quantity, values):
-    return {f"{sensor}/{quantity}{axis}": x for axis, x in zip(AXES, values, strict=True)}
+    return {f"{sensor}/{quantity}{axis}": float(x) for axis, x in zip(AXES, values, strict=True)}
 
 
 def command_of(load, states, **parameters):
