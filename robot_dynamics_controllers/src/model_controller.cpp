@@ -15,6 +15,7 @@ namespace robot_dynamics_controllers
 namespace
 {
 
+constexpr double NAN_VALUE = NAN;  // that is a float, which no interface takes
 constexpr auto DIAGNOSTICS_PERIOD = std::chrono::seconds(1);
 constexpr const char * POSE = "target_pose";
 constexpr const char * TWIST = "target_twist";
@@ -29,12 +30,12 @@ const std::vector<std::string> REFERENCES = {"position", "velocity", "accelerati
 template <typename Interface>
 double value_of(const Interface & interface)
 {
-  return interface.get_optional(1).value_or(NAN);
+  return interface.get_optional(1).value_or(NAN_VALUE);
 }
 
 double value_of(const hardware_interface::CommandInterface & interface)
 {
-  return interface.get_optional().value_or(NAN);
+  return interface.get_optional().value_or(NAN_VALUE);
 }
 
 std::string name_of(const rclcpp::TopicEndpointInfo & info)
@@ -92,7 +93,7 @@ ModelController::References ModelController::on_export_reference_interfaces_list
       references_.push_back(
         std::make_shared<hardware_interface::CommandInterface>(
           std::string(get_node()->get_name()) + "/" + model().joints[i].name, REFERENCES[k]));
-      (void)references_.back()->set_value(NAN);
+      (void)references_.back()->set_value(NAN_VALUE);
     }
   }
   return references_;
@@ -168,7 +169,7 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
     still_.assign(n_, 0.0);
     shown_ = latest_ = logged_ = Snapshot(robot);
     snapshots_out_.resize(shown_.values().size());
-    written_.assign(4 * n_, NAN);
+    written_.assign(4 * n_, NAN_VALUE);
     chained_.assign(3 + 4 * n_, 0.0);
     chain_ = {0.0, wiring_.given.reference_lead / std::max(1u, get_update_rate())};
     put(std::move(found));
@@ -204,7 +205,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
     return CallbackReturn::ERROR;
   }
   for (const auto & interface : references_) {
-    (void)interface->set_value(NAN);
+    (void)interface->set_value(NAN_VALUE);
   }
   const Model & robot = model();
   state_ = robot.state.initial;
@@ -447,7 +448,7 @@ void ModelController::read_reference_interfaces()
   }
   for (std::size_t i = 0; i < n_; ++i) {
     // Velocities that stay NaN have stopped. Positions stay, as preceding controllers read them back.
-    (void)references_[n_ + i]->set_value(NAN);
+    (void)references_[n_ + i]->set_value(NAN_VALUE);
   }
 }
 
