@@ -219,7 +219,7 @@ def plan_of(arm: str) -> Plan:
         "hold": [(1.5, start)],
         "way": [(0.3, start), (4.0 * longer, way)],
         "turn": [(0.3, start), (4.0 * longer, turn)],
-        "reach": [(0.3, start), (5.0, far), (7.0, start)],
+        "reach": [(0.3, start), (5.0, far), (9.0, start)],
         "singular": [
             (0.3, _pose(dynamics, beside, end_effector)),
             (7.0, _pose(dynamics, across, end_effector)),
