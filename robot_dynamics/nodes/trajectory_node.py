@@ -141,7 +141,7 @@ class TrajectoryParameters(RobotParameters):
     seed: int = parameter(1, "Seed of random_poses", low=0, high=2**31 - 1, read_only=True)
     approach: float = parameter(
         2.0,
-        "Time to reach the first point, s; longer where speed limits need it from the default start",
+        "Time to reach the first point, s; longer where speed limits need it from a default start",
         low=0.0,
         high=3600.0,
         read_only=True,

@@ -41,6 +41,13 @@ def test_the_ghost_is_shown_where_a_law_follows_the_reference():
     assert display(robot, "Reference", ghost=False)["Enabled"] is False
 
 
+def test_the_verb_shows_no_ghost_in_task_space(capsys):
+    for mode, shown in (("computed_torque", True), ("cartesian_impedance", False)):
+        assert main(["ros", "rviz", "planar_2r", "--mode", mode]) == 0
+        displays = yaml.safe_load(capsys.readouterr().out)["Visualization Manager"]["Displays"]
+        assert [one["Enabled"] for one in displays if one["Name"] == "Reference"] == [shown]
+
+
 def test_the_verb_writes_the_configuration_and_prints_the_call(tmp_path, capsys):
     path = tmp_path / "arm.rviz"
     assert main(["ros", "rviz", "planar_2r", "-o", str(path)]) == 0

@@ -31,7 +31,7 @@ from robot_dynamics.cli.arguments import (
     ros_needed,
     take_negative_lists,
 )
-from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from
@@ -87,6 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rviz = actions.add_parser("rviz", help="write a configuration of rviz2 that fits a robot")
     rviz.add_argument("robot", help="name or URDF path")
     rviz.add_argument("-o", "--output", type=output_file, help="file (default: print it)")
+    rviz.add_argument(
+        "--mode", choices=list(ALL_MODES), default="feedforward",
+        help="of controller_node (default: feedforward); in task space no ghost is shown",
+    )  # fmt: skip
     for name in ("set", "get"):
         action = actions.add_parser(name, help=f"{name} a parameter of a node")
         action.add_argument("node")
@@ -124,7 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _rviz(arguments: argparse.Namespace) -> int:
     """Write a configuration of rviz2, and print the call that uses it."""
-    text = rviz_config(load_robot(arguments.robot, inertia=False))
+    robot, ghost = load_robot(arguments.robot, inertia=False), arguments.mode not in TASK_MODES
+    text = rviz_config(robot, ghost=ghost)
     if arguments.output is None:
         print(text, end="")
         return 0
