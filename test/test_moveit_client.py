@@ -73,7 +73,7 @@ def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succee
     assert status == GoalStatus.STATUS_CANCELED
     wait_for(lambda: np.abs(states[-1].velocity).max() < STILL, "rest")
     assert np.abs(np.array(states[-1].position) - begin).max() < 0.75 * np.abs(WAY).max()
-    back = client.send(moveit_goal(states[-1], begin - states[-1].position))
-    status, result = back.end()
+    back = lambda: moveit_goal(states[-1], begin - states[-1].position)  # noqa: E731
+    status, result = client.ends(back)
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
     comes_to(states, begin)

@@ -27,7 +27,6 @@ from geometry_msgs.msg import (
 )
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 
 from action_client import Client, moveit_goal
 from controllers_build import built, call, environment, installed_controllers, missing_of_manager
@@ -354,7 +353,7 @@ def test_the_end_effector_goes_to_a_pose_and_a_push_stops_the_arm(end_effector):
         ),
         "the end of the push",
     )
-    assert peer.call(Trigger, f"/{CONTROLLER}/resume", Trigger.Request()).success
+    peer.resume(CONTROLLER)
     rest = end_effector.at()
     target = end_effector.moved(x=0.05)
     end_effector.says(
@@ -502,7 +501,7 @@ def test_a_tracking_error_stops_the_arm_until_resume_and_its_goal_is_aborted(cha
     assert "rad from its reference, beyond its limit of 1e-05 rad; " in line
     assert line.endswith(f"; call /{CONTROLLER}/resume to go on")
     assert chain.peer.set_parameter(CONTROLLER, name, usual).successful
-    assert chain.peer.call(Trigger, f"/{CONTROLLER}/resume", Trigger.Request()).success
+    chain.peer.resume(CONTROLLER)
     chain.sees("tracking the reference", before)
     assert np.abs(chain.rests() - held).max() < ACCURACY
     chain.goes(begin)

@@ -1,5 +1,6 @@
 """A client of FollowJointTrajectory like MoveIt, and an arm that echoes the reference."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.robot import find_robot
-from ros_system import wait_for
+from ros_system import PATIENCE, wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 DYNAMICS = Dynamics(ROBOT)
@@ -82,6 +83,20 @@ class Client:
                 getattr(goal, f"{kind}_tolerance").append(one)
         goal.goal_time_tolerance = duration_msg(tolerances.get("time", 0.0))
         return goal
+
+    def ends(self, goal_now):
+        """Send a goal, again while the controller cannot follow; return status and result.
+
+        A machine that leaves a controller no processor for a second makes it stop.
+        """
+        end = time.monotonic() + PATIENCE
+        while True:
+            sent = self.send(goal_now())
+            status, result = sent.end() if sent.accepted else (None, None)
+            tried = result is None or result.error_string.startswith("controller_node: ")
+            if not tried or time.monotonic() > end:
+                return status, result
+            time.sleep(0.1)
 
     def send(self, goal):
         """Send a goal; whether it was accepted, feedback so far, and how to wait and cancel."""

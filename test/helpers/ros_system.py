@@ -248,7 +248,17 @@ class Peer:
                 futures.append(client.call_async(request))
             return next((future for future in futures if future.done()), None)
 
-        return wait_for(answered, f"an answer from {service}").result()
+        answer = wait_for(answered, f"an answer from {service}").result()
+        self._asked_again = len(futures) > 1
+        return answer
+
+    def resume(self, node):
+        """Have a controller that is stopped go on."""
+        from std_srvs.srv import Trigger
+
+        answer = self.call(Trigger, f"/{node}/resume", Trigger.Request())
+        obeyed = self._asked_again and answer.message == "not stopped"  # the first answer was lost
+        assert answer.success or obeyed, answer.message
 
     def set_parameter(self, node, name, value):
         """Result of setting one parameter of another node."""

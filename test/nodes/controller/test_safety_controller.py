@@ -151,7 +151,7 @@ def arm(running, peer):
     running.becomes(DYNAMICS.gravity(Q), "rest")
     log = running.node.log
     if log.rfind("stopped: ") > log.rfind("tracking the reference"):  # where it was led from
-        assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+        peer.resume(NODE)
         running.node.wait_for_log("tracking the reference", len(log))
     return running
 
@@ -278,7 +278,7 @@ def test_a_joint_far_above_its_velocity_limit_is_stopped(arm, peer):
     arm.node.wait_for_log("stopped: joint 'joint_1' moves at 0.", begin)
     arm.goes_to(Q)
     arm.use(mode="feedforward")
-    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    peer.resume(NODE)
     wait_for(lambda: "tracking the reference" in arm.node.log[begin:], "tracking")
 
 
@@ -292,7 +292,7 @@ def test_a_reference_faster_than_a_joint_may_move_is_not_followed(arm, peer):
     arm.node.wait_for_log(line, begin)
     arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
     arm.qd_d = np.zeros(2)
-    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    peer.resume(NODE)
     wait_for(lambda: "tracking the reference" in arm.node.log[begin:], "tracking")
 
 
@@ -303,7 +303,7 @@ def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, pe
     arm.goal, arm.q_d, arm.qd_d = None, arm.q, np.zeros(2)
     arm.use(limits__joint_1__tracking_error=0.0)
     received, count = len(arm.node.log), len(arm.commands)
-    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    peer.resume(NODE)
     wait_for(lambda: "tracking the reference" in arm.node.log[received:], "tracking")
     arm.goal, arm.speed = Q + [0.9, 0.0], 0.45  # 54 N m of 500
     line = (
@@ -341,7 +341,7 @@ def test_a_lost_reference_stops_the_arm_until_it_is_resumed(arm, peer):
     arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
     arm.goal, arm.qd_d = None, np.zeros(2)
     before = len(arm.node.log)
-    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    peer.resume(NODE)
     arm.node.wait_for_log("holding still until the reference comes to the arm", before)
     count = len(arm.commands)
     wait_for(lambda: len(arm.commands) > count + 20, "commands")

@@ -290,6 +290,6 @@ def test_a_simulated_arm_reaches_its_goal_within_tolerance(action, start, peer):
     client = Client(peer, action, f"/arm{ACTION}")
     target = START + [0.4, -0.4]
     goal = client.goal((1.0, target), goal=[(name, 0.02) for name in NAMES], time=20.0)
-    status, result = client.send(goal).end()
+    status, result = client.ends(lambda: goal)
     assert (status, result.error_string) == (GoalStatus.STATUS_SUCCEEDED, "")
     np.testing.assert_allclose(arm.position(), target, atol=0.02)

@@ -10,7 +10,6 @@ from lifecycle_msgs.srv import ChangeState
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.nodes.ros.messages import duration_msg
@@ -118,7 +117,7 @@ def test_a_motion_is_limited_by_the_parameters_and_cancelled_when_its_controller
     read()  # a motion that still waited would move the arm after it is resumed
     wait_for(lambda: np.abs(np.array(references[-1].position) - START).max() < 1e-9, "the arm")
     begin = len(controller.log)
-    assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
+    peer.resume("controller_node")
     wait_for(lambda: "tracking the reference" in controller.log[begin:], "tracking")
     count = len(references)
     wait_for(lambda: len(references) > count + 100, "a second")

@@ -10,7 +10,6 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from arm_system import NAMES, RATE, START, ArmSystem
 from robot_dynamics import Dynamics, read_urdf
@@ -133,7 +132,7 @@ def test_a_push_stops_the_arm_until_it_is_resumed(arm, person, peer):
     )
     q = arm.comes_to_rest(0.05)
     assert np.abs(q - goal).max() > 0.02
-    assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
+    peer.resume("controller_node")
     arm.goes_to(NAMES, START, 0.02)
 
 
