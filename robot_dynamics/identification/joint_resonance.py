@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
-from robot_dynamics.identification.joint_stiffness import BLOCKS, DEVIATIONS
+from robot_dynamics.identification.joint_stiffness import BLOCKS, DEVIATIONS, spring_text
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.kinematic_tree import JointElasticity
 from robot_dynamics.robot.robot import Robot
@@ -89,11 +89,9 @@ class ResonanceFit(NamedTuple):
         for name, K, D, error, B, B_error, share in zip(
             robot.joint_names, *self.elasticity, *self[1:], strict=True
         ):
-            text = "does not bend measurably"
-            if np.isfinite(K):
-                text = f"stiffness {K:.4g} +- {2.0 * error:.2g}, damping {D:.3g}"
             rotor = f"rotor inertia {B:.3g} +- {2.0 * B_error:.2g}"
-            lines.append(f"  {name}: {text}, {rotor}, explains {share:.1%}")
+            spring = spring_text(K, error, D)
+            lines.append(f"  {name}: {spring}, {rotor}, explains {share:.1%}")
         return "\n".join(lines)
 
 

@@ -59,13 +59,16 @@ class ElasticityFit(NamedTuple):
         lines = []
         rows = zip(robot.joint_names, *self.elasticity, self.deviation, self.explained, strict=True)
         for name, K, D, error, share in rows:
-            text = "does not bend measurably"
-            if np.isfinite(K):
-                text = (
-                    f"stiffness {K:.4g} +- {2.0 * error:.2g}, damping {D:.3g}, explains {share:.1%}"
-                )
-            lines.append(f"  {name}: {text}")
+            explains = f", explains {share:.1%}" if np.isfinite(K) else ""
+            lines.append(f"  {name}: {spring_text(K, error, D)}{explains}")
         return "\n".join(lines)
+
+
+def spring_text(stiffness: float, error: float, damping: float) -> str:
+    """Print the spring of a joint, its stiffness with twice the standard error."""
+    if not np.isfinite(stiffness):
+        return "does not bend measurably"
+    return f"stiffness {stiffness:.4g} +- {2.0 * error:.2g}, damping {damping:.3g}"
 
 
 def identify_elasticity(
