@@ -11,7 +11,7 @@ import argparse
 import os
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -199,9 +199,8 @@ class Composed:
             self.sleep(0.05)
 
 
-def _share_time(simulator: SimulatorNode, nodes: Iterable[RobotNode[Any]]) -> None:
+def _share_time(simulator: SimulatorNode, nodes: Sequence[RobotNode[Any]]) -> None:
     """Have a simulator set the clocks of other nodes within the cycle that its time begins."""
-    nodes = tuple(nodes)
     for node in nodes:
         node._time_source.detach_node()  # /clock itself comes later, when that time has passed
     simulator.clocks = [node.get_clock() for node in nodes]
@@ -216,8 +215,9 @@ def _share_times(nodes: Sequence[RobotNode[Any]]) -> None:
         node for node in nodes if isinstance(node, SimulatorNode) and node.parameters.publish_clock
     ]
     if len(publishing) == 1:
-        others = (node for node in nodes if node.get_parameter("use_sim_time").value)
-        _share_time(publishing[0], (node for node in others if node is not publishing[0]))
+        others = [node for node in nodes if node is not publishing[0]]
+        followers = [node for node in others if node.get_parameter("use_sim_time").value]
+        _share_time(publishing[0], followers)
 
 
 def domain_of_user() -> int | None:

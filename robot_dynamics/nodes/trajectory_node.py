@@ -11,7 +11,7 @@ import numpy as np
 from rclpy.subscription import Subscription
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.friction import Friction
+from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
@@ -173,10 +173,9 @@ class TrajectoryParameters(RobotParameters):
 
 def _excitation(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
     share, duration = parameters.share, parameters.duration or DURATION_S
-    inverse, friction = Dynamics(robot).inverse, Friction.of(robot)
     motion = excitation(robot, duration, share=share, speed_share=share, rate=POINT_RATE_HZ)
-    effort = lambda s: inverse(s.q, s.qd, s.qdd) + friction.smooth(s.qd)  # noqa: E731
-    return FollowedPath(shrunk_to_fit(motion, robot, effort))
+    model = Model(Dynamics(robot), Gains(*np.zeros((2, robot.dof))), Friction.of(robot))
+    return FollowedPath(shrunk_to_fit(motion, robot, lambda state: model.feedforward(*state)))
 
 
 def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
@@ -297,8 +296,8 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         motion, remarks = MOTIONS[self.parameters.motion](robot, self.parameters)
         for remark in remarks:
             self.get_logger().warning(f"'{self.parameters.motion}' meets, {remark}")
-        way = np.abs(motion.positions[0] - start_pose(robot)) / robot.limits.velocity
-        self.waypoints = motion.delayed(max(self.parameters.approach, SLOWEST * way.max()))
+        lasts = np.abs(motion.positions[0] - start_pose(robot)) / robot.limits.velocity
+        self.waypoints = motion.delayed(max(self.parameters.approach, SLOWEST * lasts.max()))
         self._msg = trajectory_msg(self.waypoints)
 
     def send(self) -> None:

@@ -24,7 +24,7 @@ The clock of the motions may stand still.
 
 
 class Handover:
-    """What two threads share: a follower, at most one planned motion, and one request to stop.
+    """Shared state of two threads: a follower, at most one planned motion and one request to stop.
 
     There is no lock, because every field is written atomically.
 

@@ -1,4 +1,4 @@
-"""What one cycle decides, by its equations on numbers: states, stops, statuses, watches.
+"""Decisions of one cycle, by its equations on numbers: states, stops, statuses, watches.
 
 Each case changes some fields of an arm that holds still at its reference, and states what follows.
 """

@@ -33,7 +33,7 @@ _HEAD = 7
 
 
 class Extraction:
-    """What is copied from messages that differ in their numbers and their stamp alone.
+    """Plan of the copies from messages that differ in their numbers and their stamp alone.
 
     Args:
         known: Bytes that all of them begin with; their number is a multiple of four.

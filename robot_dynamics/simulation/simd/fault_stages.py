@@ -64,7 +64,7 @@ MOST_SUBSTEPS = 1000
 
 RESULTS = ("peak", "sharpest", "outside", "there", "back", "turns", "sound")
 """Arrays of results: largest speeds after the fault, largest changes of effort in a cycle, largest
-distances outside the span of the motion; from `rests` on, the ways of the joints forward and
+distances outside the span of the motion; from `rests` on, the distances of the joints forward and
 backward, and how often they turn; and 1 where every number stayed finite."""
 
 

@@ -50,7 +50,7 @@ def system(start, peer):
         publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
 
     def read():
-        """Wait until feedforward_node has read whatever was sent."""
+        """Wait until feedforward_node has read all that was sent."""
         assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
         count = len(references) + 50  # cycles, of which each takes what has arrived
         wait_for(lambda: len(references) > count, "references")

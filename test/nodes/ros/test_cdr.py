@@ -104,7 +104,7 @@ def values_of(msg):
 
 
 def outcome(reader, form):
-    """What reading makes of a reader: the answer or the refusal, and all that it then knows."""
+    """Read a message; return the answer or refusal, and all that the reader knows then."""
     try:
         answer = reader.read(form)
     except ArgumentError as error:
