@@ -148,8 +148,8 @@ def test_each_fault_of_the_topic_has_one_line_and_the_arm_stands(topic, start, p
         faulty.clear()
         more()
     rival = rclpy.create_node("rival", context=peer.context)
-    false = rival.create_publisher(KINDS[topic](), topic, 10)
     with expect(f"{topic} is published by /peer and /rival; {LAST}, until one is left"):
+        false = rival.create_publisher(KINDS[topic](), topic, 10)
         lies = {"force": -9.81} if topic == "imu" else {"spin": 5.0}
         lying = peer.node.create_timer(
             0.01, lambda: false.publish(message(clock.now().nanoseconds, topic, **lies))
