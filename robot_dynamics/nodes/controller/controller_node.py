@@ -163,7 +163,7 @@ class ControllerNode(ControllerBase):
             for topic in (EXTERNAL_TOPIC, THRESHOLD_TOPIC)
         )
         self._states_in = self.create_loop_subscriber(
-            JointState, "joint_states", self._on_joint_states, STATE_QOS
+            JointState, "joint_states", self._on_joint_states, STATE_QOS, one_source=True
         )
         self._reference_in = self.create_loop_subscriber(
             JointState, "reference", self._on_reference, COMMAND_QOS
@@ -407,7 +407,7 @@ class ControllerNode(ControllerBase):
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
         return motion or ReferenceSegment.at(self.reference.position, self.reference.velocity, tau)
 
-    def _on_joint_states(self, data: bytes) -> None:
+    def _on_joint_states(self, data: bytes) -> bool:
         states = self.states
         try:
             if states.read(data) and states.complete:
@@ -423,9 +423,11 @@ class ControllerNode(ControllerBase):
                 )
                 self._unmeasured += 1
                 self.state_refusal = ""
+                return states.whole
         except RobotDynamicsError as error:
             self.state_refusal = one_line(error)
             self.throttled_log.warn("joint_states", error)
+        return False
 
     def _age_on_arrival(self, stamp: float, came: float) -> float:
         """Return the age of the last state when it came, s."""

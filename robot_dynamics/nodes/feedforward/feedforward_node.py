@@ -108,7 +108,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self, self._efforts_for_drives, lambda: self._handover, self._now
         )
         self._states_in = self.create_loop_subscriber(
-            JointState, "joint_states", self._on_joint_states, STATE_QOS
+            JointState, "joint_states", self._on_joint_states, STATE_QOS, one_source=True
         )
         self._reference_refusals = ReferenceRefusals(self)
         self.begin_anew_on_reset()
@@ -362,8 +362,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     # -- measured states and efforts ----------------------------------------------------------
 
-    def _on_joint_states(self, data: bytes) -> None:
-        self._measurements += self._states.read(data)
+    def _on_joint_states(self, data: bytes) -> bool:
+        ours = self._states.read(data)
+        self._measurements += ours
+        return ours and self._states.whole
 
     def _links(self) -> Array:
         """Return the measured positions of the links, shape (n,)."""

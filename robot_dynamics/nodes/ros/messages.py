@@ -93,6 +93,7 @@ class JointReader:
     Attributes:
         values: The rows `position`, `velocity` and `effort`, shape (3, n). Later messages write
             into the same arrays.
+        whole: Whether the last message had all that is required of every joint.
     """
 
     LARGEST: ClassVar = 1e300
@@ -114,7 +115,7 @@ class JointReader:
         n = len(self.joint_names)
         self._plans: dict[int, tuple[Extraction, Sender]] = {}  # by length of the message
         self._count, self._named_at, self._gap = 0, np.zeros(n, int), np.ones(n, int)
-        self._in_parts = False
+        self._in_parts = self.whole = False
         self.values = np.full((len(FIELDS), n), np.nan)
         self.position, self.velocity, self.effort = self.values
         self._seen = np.zeros(n, dtype=bool)
@@ -181,13 +182,15 @@ class JointReader:
         if not math.isfinite(required.dot(required)):
             self._refuse_infinite(new, sender.target)
         self.values[:, sender.target] = new
-        return self._taken(sender, stamp)
+        taken = self._taken(sender, stamp)
+        self.whole &= not absent or not set(absent).intersection(self._required)
+        return taken
 
     def _taken(self, sender: Sender, stamp: int) -> bool:
         """Note that the numbers of a message are taken; return whether it named our joints."""
         if not sender.ours:
             return False
-        target, sender.older = sender.target, 0
+        target, sender.older, self.whole = sender.target, 0, sender.whole
         if self._in_parts or not sender.whole:
             self._note(target)
         if not self.complete:

@@ -12,6 +12,7 @@ from rclpy.subscription import Subscription
 
 from robot_dynamics.nodes.ros.cdr import WRITERS
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Input
+from robot_dynamics.nodes.runtime.one_source import OneSource
 
 COUNT_PERIOD_NS = 20_000_000
 """Period of counting the subscriptions to a topic, ns: a count takes as long as a message."""
@@ -34,6 +35,8 @@ class LoopSubscriber:
         refused: Called with the error when `read` or the callback refuses a message.
         counts: Counter of the messages; in the callback its time is that of the message.
         period: Time for which messages may wait before they are taken, s.
+        one_source: Follow one publisher where several publish; the callback then returns whether a
+            message is whole. See `OneSource`.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class LoopSubscriber:
         refused: Callable[[Exception], object],
         counts: Input,
         period: float = 0.0,
+        one_source: bool = False,
     ) -> None:
         self.topic = subscription.topic_name
         self.handle, self._kind = subscription.handle, subscription.msg_type
@@ -50,6 +54,7 @@ class LoopSubscriber:
         self.counts = counts
         self._turns = range(subscription.qos_profile.depth)
         self.period = round(period / S_PER_NS)
+        self._source = OneSource() if one_source else None
 
     def take(self) -> int | None:
         """Pass every waiting message to the callback.
@@ -59,7 +64,7 @@ class LoopSubscriber:
             know); None if there was none.
         """
         received = None
-        take, kind, read = self.handle.take_message, self._kind, self._read
+        take, kind, read, source = self.handle.take_message, self._kind, self._read, self._source
         for _ in self._turns:  # in one function: a call would cost more than its work
             taken = take(kind, True)
             if taken is None:
@@ -67,13 +72,20 @@ class LoopSubscriber:
             message, info = taken
             if received is None:
                 received = info["received_timestamp"]
+            if source is not None:
+                number, at = info["publication_sequence_number"], monotonic_ns()
+                if source.refuses(number, at):
+                    continue
+            whole = False
             try:
                 values = read(message)
                 self.counts.count += 1
                 self.counts.at = monotonic()
-                self._callback(values)
+                whole = self._callback(values)
             except Exception as error:
                 self._refused(error)
+            if source is not None:
+                source.take(number, at, whole)
         return received
 
     def discard(self) -> None:

@@ -362,6 +362,7 @@ class RobotNode(ManagedNode, Generic[P]):
         qos: QoSProfile,
         *,
         period: float = 0.0,
+        one_source: bool = False,
     ) -> LoopSubscriber:
         """Create a subscription that the loop reads; diagnostics report its count and age.
 
@@ -374,7 +375,7 @@ class RobotNode(ManagedNode, Generic[P]):
         known = READERS.get(kind)
         read = known(topic) if known else partial(deserialized, topic, kind=kind)
         refused = partial(self.refuse, topic)
-        return LoopSubscriber(subscription, read, refused, self.inputs[-1], period)
+        return LoopSubscriber(subscription, read, refused, self.inputs[-1], period, one_source)
 
     def create_loop_publisher(self, kind: type, topic: str, qos: QoSProfile) -> LoopPublisher:
         """Create a publisher for the loop."""

@@ -23,6 +23,7 @@ from robot_dynamics.nodes.runtime.loop_topics import (
     LoopPublisher,
     LoopSubscriber,
 )
+from robot_dynamics.nodes.runtime.one_source import KEPT_AFTER
 from ros_system import Peer, lasting_node, wait_for
 
 NAMES = ("joint_1", "joint_2")
@@ -66,6 +67,41 @@ def test_values_are_published_and_taken_once_and_counted(node):
     assert counts.count == 2
     node.destroy_subscription(subscription)
     node.destroy_publisher(publisher.publisher)
+
+
+def test_of_two_publishers_the_one_that_was_there_is_followed_until_it_is_silent(node):
+    ours, other = (LoopPublisher(node.create_publisher(JointState, "states", DEEP)) for _ in "ab")
+    received = []
+
+    def take(msg):
+        received.append(nanoseconds(msg.header.stamp))
+        return True
+
+    subscription = node.create_subscription(
+        JointState, "states", take, DEEP, callback_group=LoopCallbackGroup()
+    )
+    read = partial(deserialize_message, message_type=JointState)
+    subscriber = LoopSubscriber(subscription, read, pytest.fail, Input("states"), one_source=True)
+    for publisher in (ours, other):
+        wait_for(publisher.publisher.get_subscription_count, "the subscription")
+    values = np.zeros((3, 2))
+    for k in range(1, KEPT_AFTER + 1):
+        ours.publish(JointValues(NAMES, k, values))
+    wait_for(lambda: subscriber.take() is None and len(received) == KEPT_AFTER, "its messages")
+    other.publish(JointValues(NAMES, 1000, values))
+    ours.publish(JointValues(NAMES, KEPT_AFTER + 1, values))
+    wait_for(lambda: subscriber.take() is None and received[-1] > KEPT_AFTER, "its next message")
+
+    def heard():
+        other.publish(JointValues(NAMES, 1001, values))
+        subscriber.take()
+        return 1001 in received
+
+    wait_for(heard, "the other publisher")
+    assert 1000 not in received
+    node.destroy_subscription(subscription)
+    for publisher in (ours, other):
+        node.destroy_publisher(publisher.publisher)
 
 
 def test_bytes_that_are_no_message_are_refused_with_one_line(node):
