@@ -37,11 +37,13 @@ demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
 # Keep byte code, also against the shell's setting: every process of a test would compile all again
 test test-thorough test-kilted: export PYTHONDONTWRITEBYTECODE =
 
+# Kernels of tests run a few times: the lowest level compiles them in a quarter of the time
+test: export ROBOT_DYNAMICS_CODE_LEVEL = 0
 test: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 test-thorough: $(VENV)/.test $(VENV)/.interfaces
-	$(BIN)/python -m pytest $(WORKERS) --dist worksteal -m thorough $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(WORKERS) -m thorough $(PYTEST_ARGS)
 
 KILTED := $(VENV)/kilted
 KILTED_TESTS ?= test/nodes test/recordings/test_recorder_node.py test/test_launch.py test/test_moveit_client.py

@@ -62,6 +62,7 @@ def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
     assert sent.feedback and list(sent.feedback[-1].joint_names) == list(states[-1].name)
 
 
+@pytest.mark.thorough
 def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succeeds(arm):
     states, client = arm
     begin = np.array(states[-1].position)

@@ -95,6 +95,7 @@ def moved(library, seconds, *, position=NONE, effort=NONE, added=(0.0, 0.0, 0.0,
     return *state[:18].reshape(3, 6), bool(state[18])
 
 
+@pytest.mark.thorough
 def test_a_robot_that_adds_gravity_holds_itself_without_efforts(library):
     q, *_ = moved(library, 0.5, effort=np.zeros(6), added=(1.0, 0.0, 0.0, 0.0))
     np.testing.assert_allclose(q, Q, atol=1e-5)  # gravity is that of the step before

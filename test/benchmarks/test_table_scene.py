@@ -41,6 +41,7 @@ def test_gravity_torques_hold_the_arm_at_rest_above_the_table(name):
     assert not state.wrench.any()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["panda", "ur5"])
 def test_the_end_effector_presses_with_the_force_of_its_efforts_and_slides_against_friction(name):
     scene = TableScene(name, friction=0.3)

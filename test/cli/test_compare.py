@@ -49,6 +49,7 @@ def test_an_unknown_formulation_is_refused_with_the_nearest_one(capsys):
     assert "no 'khane'; did you mean 'kane'?" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_arms_of_the_publications_have_our_counts_beside_the_printed_ones(capsys):
     words = ("--papers", "--formulations", "augmented_body", "zero_reference", "--json")
     assert main(["compare", *words]) == 0

@@ -90,6 +90,7 @@ def test_latex_is_one_aligned_block(equations):
     assert text.count("&=") == text.count(r"\\") + 1
 
 
+@pytest.mark.thorough
 def test_a_search_finds_fewer_operations_and_says_nothing_in_a_pipe(equations):
     _, plain, _ = equations("ur5", "--as", "c")
     _, searched, said = equations("ur5", "--as", "c", "--search")

@@ -51,6 +51,7 @@ def test_a_bad_recording_is_one_line_and_writes_nothing(runs, tmp_path, capsys):
     assert not out.exists()
 
 
+@pytest.mark.thorough
 def test_a_robot_that_is_not_to_be_used_is_written_only_when_asked_for(runs, tmp_path, capsys):
     """Efforts that have nothing to do with the motion."""
     good = np.load(runs / "run.npz")
@@ -140,6 +141,7 @@ def test_a_load_is_weighed(runs, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("no load found at endpoint: ")
 
 
+@pytest.mark.thorough
 def test_an_excitation_is_run_recorded_and_identified_by_the_commands_that_it_prints(
     tmp_path, capsys, monkeypatch
 ):
@@ -161,6 +163,7 @@ def test_an_excitation_is_run_recorded_and_identified_by_the_commands_that_it_pr
         assert found[name] == pytest.approx(1.3 * model[name], rel=0.01)
 
 
+@pytest.mark.thorough
 def test_a_motion_that_leaves_joints_out_says_how_to_lock_them(tmp_path, capsys):
     motion = tmp_path / "motion.csv"
     motion.write_text("time,q.joint_2\n0,0\n1,0.3\n")

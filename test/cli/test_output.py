@@ -46,6 +46,7 @@ def test_info_has_joints_masses_table_and_operations(capsys, planar):
     assert found["warnings"] == []
 
 
+@pytest.mark.thorough
 def test_what_has_no_limit_is_null(capsys, tmp_path):
     path = tmp_path / "wheel.urdf"
     path.write_text(
@@ -150,6 +151,7 @@ def test_doctor_has_a_remedy_for_what_is_missing(capsys):
     assert all(finding["remedy"] for finding in everything if finding["missing"])
 
 
+@pytest.mark.thorough
 def test_simulate_has_the_errors_on_a_moving_base(capsys):
     words = ("--duration", "1", "--rate", "500", "--base-motion", "sine:z:0.05:2")
     errors = answer(capsys, "simulate", "planar_2r", *words)["rms_error"]

@@ -160,6 +160,7 @@ def test_a_rehearsal_that_cannot_be_is_refused_in_one_line(words, line, capsys, 
     assert line in said and said.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_the_configuration_of_a_driver_is_swept_at_its_rate(tmp_path, capsys):
     robot, config = tmp_path / "arm.urdf", tmp_path / "cm.yaml"
     robot.write_text(urdf("openarm_hardware/OpenArm_v10HW", STATES, None, 1000.0, 7))
@@ -172,6 +173,7 @@ def test_the_configuration_of_a_driver_is_swept_at_its_rate(tmp_path, capsys):
     assert {row["scenario"][1] for row in json.loads(found)["faults"]} == {100.0}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adds", ["gravity", "friction", "velocity_terms"])
 def test_what_a_robot_adds_itself_is_left_out_of_controller_and_arm(tmp_path, capsys, adds):
     config = tmp_path / "own.yaml"
@@ -197,6 +199,7 @@ def test_an_arm_moves_by_its_velocities_as_its_robot_compensates_them(monkeypatc
     assert np.abs(sweep.replay(3, 500.0, number).log.error).max() < 1e-3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("plugin", "parameters", "line"),
     [

@@ -48,6 +48,7 @@ def test_fingers_are_left_out_in_one_line(words, reason, capsys):
     assert err.splitlines()[-1] == f"left out: panda_finger_joint1 at 0.02 ({reason})"
 
 
+@pytest.mark.thorough
 @needs_panda
 def test_a_locked_joint_stands_where_lock_says(tmp_path, capsys):
     words = ["panda", "--tip", "panda_hand", "--lock", "panda_finger_joint1=0.01", "--source"]

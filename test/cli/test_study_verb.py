@@ -67,6 +67,7 @@ def test_a_program_reads_what_a_study_says(capsys):
     assert set(found["variance"]) == {"payload"}
 
 
+@pytest.mark.thorough
 def test_a_run_is_recorded_with_joints_that_are_locked_where_they_stand(tmp_path, capsys):
     pytest.importorskip("mcap")
     motions = pytest.importorskip("robot_dynamics.recordings.recorded_motion")
@@ -123,6 +124,7 @@ def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):
     assert "variance of the largest error: resolution" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_a_law_that_takes_a_shaking_base_for_still_errs_more(capsys):
     errors = []
     for known in ("motion", "still"):
@@ -196,6 +198,7 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_nothing_half_written(tmp_pat
     assert [p.name for p in out.rglob("*") if p.is_file()] == ["study.yaml"]
 
 
+@pytest.mark.thorough
 def test_identified_friction_is_that_of_studies_and_simulations(tmp_path, capsys):
     robot, file = read_urdf(find_robot("planar_2r")), tmp_path / "found.yaml"
     friction = Friction(np.full(2, 0.1), np.full(2, 5.0), memory=np.array([1.0, 0.75]))

@@ -13,6 +13,7 @@ from benchmark.task_space.streams import (
     Target,
     moved,
 )
+from choices import first
 from robot_dynamics.control.target_motion import JERK_S
 from robot_dynamics.spatial import Pose
 
@@ -27,7 +28,14 @@ def motion(rate, about="as sent"):
 
 @pytest.mark.parametrize(
     ("rate", "about"),
-    [*((rate, about) for rate in (10.0, 100.0) for about in CASES), (20.0, ALL), (50.0, ALL)],
+    [
+        *first(
+            [(10.0, ALL), (100.0, ALL)],
+            [(rate, about) for rate in (10.0, 100.0) for about in CASES],
+        ),
+        (20.0, ALL),
+        (50.0, ALL),
+    ],
 )
 def test_the_error_of_a_stream_is_that_of_its_delay(rate, about):
     found = motion(rate, about)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from choices import first
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, Status, gains_for
 from robot_dynamics.control.sampled_loop import Sampling
@@ -305,7 +306,7 @@ def test_modes_and_stiffness_change_without_a_step():
         last = loop.run(0.5, push).efforts[-1]
 
 
-@pytest.mark.parametrize("tool", [0.0, 0.1])
+@pytest.mark.parametrize("tool", first([0.1], [0.0, 0.1]))
 def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_end_effector(tool):
     """Heavier links change no target; a longer tool would move the arm back by its length."""
     text = find_robot("panda").read_text()

@@ -234,6 +234,7 @@ def test_consistent_null_space_motion_does_not_move_the_end_effector(seed, mode)
     assert np.abs(a - b).max() < 1e-9
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([CONSISTENT, KINEMATIC]))
 def test_the_law_of_another_controller_agrees_where_the_two_coincide(seed, projector):

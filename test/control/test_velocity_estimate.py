@@ -37,6 +37,7 @@ def test_a_sine_passes_as_the_transfer_function_says(frequency):
     np.testing.assert_allclose(found[late], expected[late], atol=2e-2 * np.abs(expected).max())
 
 
+@pytest.mark.thorough
 def test_noise_of_positions_becomes_the_noise_that_the_module_states():
     w, period, size = 2.0 * np.pi * 20.0, 1e-3, 1e-4
     rng = np.random.default_rng(3)

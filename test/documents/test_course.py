@@ -4,10 +4,13 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "course.md"
 
 
+@pytest.mark.thorough
 def test_the_instructors_sheet_prints_the_results_of_the_page():
     text = PAGE.read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.S))

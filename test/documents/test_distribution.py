@@ -46,6 +46,7 @@ def distribution(source, tmp_path_factory):
     return folder / archive.name.removesuffix(".tar.gz")
 
 
+@pytest.mark.thorough
 def test_a_source_distribution_holds_what_tests_and_documents_need(source, distribution):
     wanted = {p.relative_to(source) for name in FOLDERS for p in (source / name).rglob("*")}
     wanted |= {Path(p.name) for p in source.glob("*.md")}

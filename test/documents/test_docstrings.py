@@ -68,6 +68,7 @@ def missing(name, modules, identifiers):
     return first not in identifiers
 
 
+@pytest.mark.thorough
 def test_names_in_backticks_exist(modules, identifiers):
     wrong = {}
     for file in FILES:

@@ -38,6 +38,7 @@ def defined_tests():
     return found, skipped
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_test_that_is_named_exists_and_is_run(page):
     found, skipped = defined_tests()

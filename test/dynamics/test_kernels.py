@@ -23,10 +23,13 @@ import pytest
 from hypothesis import given, settings
 
 from agreement import arrays, assert_kernels_agree, assert_same, native_kernels, variant_of
+from choices import first
 from oracles import (
     SINGULAR_EXAMPLES,
+    all_but_longest,
     arranged_examples,
     characteristic_examples,
+    distinct_examples,
     example_robot,
     examples,
     has_few_joints,
@@ -73,18 +76,19 @@ def kernels_of(robot, formulation, *, solves=True):
     return [name for name in names if solves or not name.startswith("forward")]
 
 
-LONGEST = "tiago_dual"
-"""Takes every formulation a minute of a processor; one arm of it, `tiago`, is there as well."""
-
-
 def every_kernel():
     """Examples and formulations; the default one takes each robot as it is, so it sees more."""
     few = [path for path in characteristic_examples() if has_few_joints(path, most=9)]
     arms = [path for path in few if example_robot(path).dof < 7]
-    shorter = [path for path in arranged_examples() if path.stem != LONGEST]
+    two = [path for path in arms if example_robot(path).dof in (2, 5)]
+    shorter = all_but_longest(arranged_examples())
     for formulation in FORMULATIONS:
         default = formulation == DEFAULT_FORMULATION
-        for example in examples(few) if default else examples(arms, shorter):
+        for example in (
+            examples(few, all_but_longest(distinct_examples()))
+            if default
+            else examples(two, shorter)
+        ):
             (path,) = example.values
             name = f"{example.id}-{formulation}"
             yield pytest.param(path, formulation, id=name, marks=example.marks)
@@ -97,7 +101,7 @@ def test_every_kernel_of_every_example_agrees(path, formulation):
     assert_kernels_agree(robot, formulation, 21, names, source=path)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", first([DEFAULT_FORMULATION, "kane"], FORMULATIONS))
 @settings(max_examples=3)
 @given(robots(max_joints=4), seeds())
 def test_every_kernel_of_random_trees_agrees(formulation, robot, seed):
@@ -119,6 +123,7 @@ SHORT = [path for path in characteristic_examples() if example_robot(path).dof <
 SHAPES = [path for path in SHORT if example_robot(path).dof == 2]  # of other lengths, thorough
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", examples(SHAPES, SHORT))
 def test_every_kernel_in_single_precision_is_good_to_five_digits(path):
     """A batch, whose arithmetic is that of its type; the worst of all sizes of graphs is 3e-6."""

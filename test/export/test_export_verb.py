@@ -129,6 +129,7 @@ def test_two_sources_are_the_same_bytes_without_paths_of_the_machine(export, tmp
     assert str(tmp_path) not in one.read_text()
 
 
+@pytest.mark.thorough
 def test_the_source_names_the_command_that_compiles_it(export, tmp_path, arm):
     _, out, _ = export(arm)
     assert out.splitlines()[-1] == (
@@ -182,6 +183,7 @@ def drive_file(path, friction):
     return path
 
 
+@pytest.mark.thorough
 def test_identified_friction_and_rotors_are_exported_from_their_file(export, tmp_path):
     file = drive_file(tmp_path / "found.yaml", 0.4)
     _, out, _ = export("planar_2r", "--parameters", str(file))
@@ -222,8 +224,8 @@ def transmission(joint, reduction):
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("", "NULL"),
-        (transmission("shoulder", 100), "NULL"),
+        pytest.param("", "NULL", marks=pytest.mark.thorough),
+        pytest.param(transmission("shoulder", 100), "NULL", marks=pytest.mark.thorough),
         (
             transmission("elbow", 50) + transmission("shoulder", -100),
             ["-100.0", "0.0", "0.0", "50.0"],

@@ -66,6 +66,7 @@ def test_the_law_in_c_is_the_law(arm, library):
         assert np.abs(theirs - ours).max() <= 1e-10 * max(1.0, np.abs(theirs).max())
 
 
+@pytest.mark.thorough
 def test_the_motion_of_the_target_in_c_is_that_of_the_node(library):
     rng = np.random.default_rng(1)
     x = {name: rng.uniform(0.1, 1.0, size=shape) for name, shape in SHAPES.items()}

@@ -306,6 +306,14 @@ def has_few_joints(path, most=FEW_JOINTS):
     return len(merge_fixed(example_robot(path)).joints) <= most
 
 
+def all_but_longest(paths):
+    """Return the examples without the longest one, which takes a formulation a minute.
+
+    One arm of it, `tiago`, is an example as well.
+    """
+    return [path for path in paths if path.stem != "tiago_dual"]
+
+
 def examples(always, paths=None):
     """Parameters: `make test` takes the examples of `always`, `make test-thorough` the others."""
     return [

@@ -102,6 +102,7 @@ def test_the_command_line_identifies_currents_by_a_known_load(tmp_path, capsys):
 TRUE = np.array([-8.0, 12.0, 15.0, -20.0, 25.0, 30.0])
 
 
+@pytest.mark.thorough
 def test_gains_are_found_by_the_mass_of_a_load_alone_and_with_them_its_mass_centre():
     robot, empty, loaded = currents("ur5", TRUE)
     load = Inertia.from_com(3.0, np.zeros(3), np.zeros((3, 3)))

@@ -40,6 +40,7 @@ def judged(bands, seed):
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_bands_hold_95_percent_of_the_samples_of_other_motions():
     """400 samples, about 100 of them independent, have their share to 2 %, in 3 deviations to 6."""
     shares = [

@@ -189,6 +189,7 @@ def test_an_arm_without_friction_is_identified():
         assert (np.abs(found.friction.smooth(np.ones(2))) < 0.2).all()
 
 
+@pytest.mark.thorough
 def test_several_motions_are_identified_from_together():
     parts = [arm().recording(seed=s, duration=8.0) for s in (0, 1)]
     assert identify(arm().urdf, parts).report.verdict == "good"
@@ -203,6 +204,7 @@ def test_a_payload_is_seen_as_a_model_that_no_longer_fits():
     assert "unexplained" in report.reasons[0]
 
 
+@pytest.mark.thorough
 def test_an_arm_that_brakes_hold_before_it_moves_is_identified_as_without_them():
     recording = arm("planar_2r").recording(noise=NOISE)
     held = np.arange(500)[:, None] * np.zeros(2)  # 2 s, in which the drives do nothing

@@ -55,6 +55,7 @@ def found(memory):
     return identify(ROBOT, recording(memory, 1))
 
 
+@pytest.mark.thorough
 def test_friction_at_rest_of_another_motion_is_predicted_to_the_noise():
     seen, result = recording(1.0, 2), found(1.0)
     residual = seen.tau - result.predict(seen)

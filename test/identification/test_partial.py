@@ -99,6 +99,7 @@ def test_sweeps_of_single_joints_give_their_friction_whatever_the_bodies_of_the_
     assert found.robot.links == ARM.urdf.links
 
 
+@pytest.mark.thorough
 def test_joints_that_were_not_swept_are_named_and_keep_their_friction():
     found = identify_friction(ARM.urdf, sweeps((0, 1)))
     assert found.swept.tolist() == [True, True, False, False, False, False]

@@ -45,6 +45,7 @@ def percent(model, motion):
     return 100 * np.sqrt(np.sum(residual**2, axis=0) / np.sum(motion.tau**2, axis=0))
 
 
+@pytest.mark.thorough
 def test_a_ur10_fits_held_out_data_better_than_by_plain_least_squares_in_every_joint():
     _, found, last = split("ur10")
     error = 100 * np.sqrt(
@@ -61,6 +62,7 @@ def test_bodies_that_exist_fit_as_well_as_any_to_within_three_tenths_of_a_percen
     assert percent(found.model, motion).mean() < percent(found.free, motion).mean() + 0.3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ur10", "fer"])
 def test_mass_matrix_is_positive_definite_at_ten_thousand_poses(name):
     robot = split(name)[1].robot

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from arms import arm_of
+from choices import first
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 
@@ -126,7 +127,7 @@ def assert_all_are_found(ik, table, q, rng):
     assert min(apart(every, q, turns)) < SAME
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first([0], range(2)))
 @pytest.mark.parametrize("name", SPECIAL)
 def test_a_calibrated_arm_has_as_many_solutions_as_a_dense_search_finds(name, seed):
     rng = np.random.default_rng(seed)
@@ -138,7 +139,7 @@ def test_a_calibrated_arm_has_as_many_solutions_as_a_dense_search_finds(name, se
         assert_all_are_found(ik, table, q, rng)
 
 
-@pytest.mark.parametrize("name", ALL_MOVED)
+@pytest.mark.parametrize("name", first(["skew"], ALL_MOVED))
 def test_axes_that_nearly_meet_or_are_nearly_parallel_leave_all_solutions(name):
     rng = np.random.default_rng(5)
     types, a, alpha, d = table = calibrated(name, rng, ALL_MOVED)

@@ -80,6 +80,7 @@ def freely_moved(selection, axes, pose, rng):
     return R_d, p + A @ shift
 
 
+@pytest.mark.thorough
 @settings(max_examples=8)
 @given(
     chains(min_joints=2, max_joints=5, fixed=False, mimic=False),

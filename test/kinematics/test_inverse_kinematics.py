@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from arms import ANY_WRIST, INNER, PANDA, SHORT, SIX_JOINTS, SLIDES, arm_of
+from choices import first
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, UnknownNameError
@@ -24,6 +25,7 @@ REACHED = 1e-9  # what is promised; worst of 10000 poses of every arm: 1e-10 awa
 SAME = 1e-5  # rad, m: next to a double root a pose to the last digit leaves the angle half of them
 
 ARMS = {**SIX_JOINTS, **INNER, **SLIDES, "any_wrist": ANY_WRIST, "panda": PANDA}
+USUAL = ("any_wrist", "inner_345_slides", "panda", "puma_lee", "stanford", "ur5", "5r1p")
 
 
 def random_positions(robot, joints, rng, count):
@@ -60,7 +62,7 @@ def apart(robot, ik, found, q):
     return np.nanmin(away.max(axis=2), axis=1)
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", first(USUAL, ARMS))
 def test_all_solutions_are_found_and_are_right(name):
     arm = ARMS[name]
     ik = InverseKinematics(arm.robot, arm.frame)
@@ -154,7 +156,7 @@ def singular_positions(robot, frame, ik, rng, count):
     return found[:count]
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", first(USUAL, ARMS))
 def test_on_and_next_to_singularities_no_pose_is_wrong_and_none_is_missed(name):
     arm, rng = ARMS[name], np.random.default_rng(3)
     ik = InverseKinematics(arm.robot, arm.frame)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from choices import first
 from robot_dynamics.papers.counts.closed_forms import (
     LEE_TABLE_1,
     OURS,
@@ -32,7 +33,7 @@ def test_polynomials_count_whole_operations_for_any_arm(row):
         assert all(at(polynomial, n).denominator == 1 for n in range(1, 60))
 
 
-@pytest.mark.parametrize("formulation", OURS)
+@pytest.mark.parametrize("formulation", first(["dalembert"], OURS))
 def test_traced_counts_are_the_documented_polynomials(formulation):
     degree = {"dalembert": 3, "lagrange": 4, "lagrange_euler": 4}[formulation]
     sizes = range(3, 5 + degree)  # one more than the degree needs

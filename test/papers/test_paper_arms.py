@@ -67,6 +67,7 @@ def test_an_arm_of_a_paper_can_be_simulated_by_its_name(name, caplog):
     assert len(robot.tips) == 1
 
 
+@pytest.mark.thorough
 def test_verbs_take_an_arm_of_a_paper_by_its_name(capsys):
     assert main(["kinematics", "stanford"]) == 0
     assert "spherical wrist" in capsys.readouterr().out

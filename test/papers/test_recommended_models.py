@@ -52,6 +52,7 @@ def test_the_page_shows_the_models(comparison):
         assert f"| {' | '.join(map(str, cells))} |\n" in page
 
 
+@pytest.mark.thorough
 def test_the_verb_prints_the_models_on_the_circle(capsys):
     assert main(["simplify", "puma_gupta", "--motion", "circle"]) == 0
     printed = capsys.readouterr().out

@@ -64,6 +64,7 @@ def test_a_joint_whose_zero_is_elsewhere_is_named_and_not_taken_for_degrees():
     assert "degrees" not in said
 
 
+@pytest.mark.thorough
 def test_currents_taken_for_efforts_are_named():
     currents = replace(MOTION, tau=MOTION.tau / np.array([13.0, 13.0, 9.0, 11.0, 12.0, 10.0]))
     assert "are they motor currents or motor torques? Give drive gains" in texts(currents)
@@ -73,6 +74,7 @@ def test_currents_taken_for_efforts_are_named():
     assert "currents" not in texts(replace(currents, unit_known=True))
 
 
+@pytest.mark.thorough
 def test_saturated_efforts_are_named_and_do_not_count():
     tau = MOTION.tau.copy()
     limit = 0.7 * np.abs(tau[:, 1]).max()

@@ -81,6 +81,7 @@ def efforts(msg: JointTrajectory) -> np.ndarray:
     return np.array([list(point.effort) for point in msg.points])
 
 
+@pytest.mark.thorough
 def test_killed_recorder_leaves_all_of_it_but_the_last_moment(recording):
     motion = read_motion(recording)
     assert {"joint_states", "reference", "efforts/gravity"} <= set(motion.topics)

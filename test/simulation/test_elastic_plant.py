@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from choices import first
 from elastic_arm import DISC, addresses, elastic, two_mass_model
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.two_masses import fastest_mode
@@ -18,7 +19,7 @@ SAME_MOTION = 1e-6
 ROUND_OFF = 1e-9
 
 
-@pytest.mark.parametrize("name", ["ur5", "panda"])
+@pytest.mark.parametrize("name", first(["ur5"], ["ur5", "panda"]))
 @pytest.mark.parametrize("kind", [Plant, CompiledPlant])
 def test_an_elastic_plant_moves_as_two_masses_in_mujoco(name, kind):
     robot, rotors = elastic(name, 1e4, 10.0)
@@ -46,7 +47,7 @@ def test_an_elastic_plant_moves_as_two_masses_in_mujoco(name, kind):
 
 
 @pytest.mark.parametrize("integrator", ["runge_kutta", "semi_implicit_euler"])
-@pytest.mark.parametrize("memory", [0.0, 0.5])
+@pytest.mark.parametrize("memory", first([0.5], [0.0, 0.5]))
 def test_the_compiled_plant_moves_as_the_plain_one(integrator, memory):
     robot, rotors = elastic("ur5", {"elbow_joint": 1e4, "wrist_2_joint": 3e3}, 5.0)
     friction = Friction(
@@ -107,7 +108,7 @@ def test_two_discs_swing_in_closed_form():
     assert (fastest, joint) == (pytest.approx(w0), "turn")
 
 
-@pytest.mark.parametrize("stiffness", [8e2, 8e5, 8e8, 8e11])
+@pytest.mark.parametrize("stiffness", first([8e5], [8e2, 8e5, 8e8, 8e11]))
 def test_implicit_springs_are_stable_and_keep_their_energy(stiffness):
     plant = swinging(stiffness, integrator="semi_implicit_euler")
     most = []

@@ -43,7 +43,11 @@ def driven(planar):
 
 
 @pytest.mark.parametrize(
-    ("mass_error", "slides", "tolerance"), [(0.0, False, SAME_MOTION), (0.1, True, SAG)]
+    ("mass_error", "slides", "tolerance"),
+    [
+        pytest.param(0.0, False, SAME_MOTION, marks=pytest.mark.thorough),
+        (0.1, True, SAG),
+    ],
 )
 def test_a_run_is_what_the_single_simulation_of_drives_does(driven, mass_error, slides, tolerance):
     vary = {"mass_error": distribution_of("mass_error", str(mass_error))}

@@ -39,6 +39,7 @@ def _listening():
     return found | {row[6] for row in unix if len(row) > 7}
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_workers_give_the_same_table_survive_a_death_and_open_no_port(plan, same):
     with socket.create_server(("127.0.0.1", 0)):  # the test finds a port where there is one

@@ -63,6 +63,7 @@ def test_payload_that_the_controller_knows_disturbs_less(robot):
     assert 3.0 * known < unknown
 
 
+@pytest.mark.thorough
 def test_an_arm_on_a_base_that_shakes_follows_and_its_efforts_are_those_of_the_model(robot):
     base = Sine("x", 0.05, 2.0)
     arm = LiveArm(robot, base=base)

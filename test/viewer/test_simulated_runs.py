@@ -135,6 +135,7 @@ def test_efforts_by_cause_sum_to_the_model_of_the_motion(motion, robot, log):
     np.testing.assert_allclose(total, expected + friction, atol=1e-9)  # of efforts near 100 N m
 
 
+@pytest.mark.thorough
 def test_every_robot_that_is_chosen_on_the_page_has_a_recording_of_its_own(tmp_path, free_port):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
     page, recordings = Page(port=free_port), Recordings(tmp_path / "run.mcap")

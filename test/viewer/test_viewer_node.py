@@ -77,6 +77,7 @@ def enabled(viewer):
     wait_for(lambda: not viewer._enabled, "motion that is disabled")
 
 
+@pytest.mark.thorough
 def test_page_shows_the_mass_factor_of_the_simulated_robot_from_the_start(nodes, viewer):
     slider = viewer._controls.mass_error
     wait_for(lambda: slider.value == 15.0, "the mass factor that the simulator has had before")
@@ -398,6 +399,7 @@ def test_without_joint_states_a_robot_is_chosen_and_placed_until_somebody_moves_
     np.testing.assert_allclose(other.tau, Dynamics(puma).gravity(other.q), atol=1e-9)
 
 
+@pytest.mark.thorough
 def test_wrench_that_the_arm_is_to_exert_is_shown_and_counted(nodes, viewer, domain):
     peer = Peer(domain)
     publisher = peer.node.create_publisher(WrenchStamped, "wrench", 1)

@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.native.llvm import Host, compile_object, host
+from robot_dynamics.compiler.native.llvm import Host, compile_object, highest_level, host
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.version import __version__
 
@@ -253,7 +253,7 @@ def environment(host: Host) -> tuple[str, ...] | None:
         return None
     python = f"{sys.implementation.cache_tag} {EXTENSION_SUFFIXES[0]}"
     versions = f"{__version__}, {python}, numpy {np.__version__}"
-    return sources, versions, host.llvm, host.cpu, host.features
+    return sources, versions, host.llvm, host.cpu, host.features, str(highest_level())
 
 
 @lru_cache(maxsize=1)

@@ -112,6 +112,15 @@ def host() -> Host:
     )
 
 
+def highest_level() -> int:
+    """Return the optimisation level, 0 to 3, that $ROBOT_DYNAMICS_CODE_LEVEL allows at most.
+
+    At level 0, LLVM takes a quarter of the time, for code that tests run a few times.
+    """
+    chosen = os.environ.get("ROBOT_DYNAMICS_CODE_LEVEL", "")
+    return int(chosen) if chosen in ("0", "1", "2") else 3
+
+
 def compile_object(ir: str, level: int = 2, scheduled: bool = True) -> bytes:
     """Compile a module to relocatable object code for this machine.
 
@@ -128,8 +137,9 @@ def compile_object(ir: str, level: int = 2, scheduled: bool = True) -> bytes:
         binding = _binding()
         try:
             module = binding.parse_assembly(ir)
+            machine = _target_machine(min(level, highest_level()))
             with contextlib.nullcontext() if scheduled else _in_order_of_text(binding):
-                code = bytes(_target_machine(level).emit_object(module))
+                code = bytes(machine.emit_object(module))
         except RuntimeError as error:
             raise BackendError(f"LLVM does not accept the equations: {error}") from None
         del module

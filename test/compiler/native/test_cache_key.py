@@ -166,6 +166,7 @@ def zipped(package, target):
     return target
 
 
+@pytest.mark.thorough
 def test_two_versions_in_zip_files_do_not_share_torques(package, folder, tmp_path):
     """B counts every inertia twice, and says of itself that it is the same version."""
     file = package / "dynamics/kernels.py"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from choices import first
 from elastic_arm import DISC, ROTORS, arm_of
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction, Gains, Model
@@ -88,8 +89,8 @@ def twisting_arm(name, ratio, encoders, *, fitting=True):
 
 
 @pytest.mark.parametrize("encoders", ["link", "motor", "both"])
-@pytest.mark.parametrize("ratio", [0.05, 0.01])
-@pytest.mark.parametrize("name", ["ur5", "panda"])
+@pytest.mark.parametrize("ratio", first([0.01], [0.05, 0.01]))
+@pytest.mark.parametrize("name", first(["ur5"], ["ur5", "panda"]))
 def test_fitted_gains_let_the_oscillation_die_out(name, ratio, encoders):
     early, late = twisting_arm(name, ratio, encoders)
     assert late < 0.5 * early

@@ -97,6 +97,7 @@ def test_links_stay_in_the_box():
     assert (points > np.array(box[0]) - 5e-3).all() and (points < np.array(box[1]) + 5e-3).all()
 
 
+@pytest.mark.thorough
 def test_points_of_links_are_where_forward_kinematics_has_them():
     tree = merge_fixed(ROBOT)
     q = np.random.default_rng(0).uniform(-3.0, 3.0, (20, ROBOT.dof))

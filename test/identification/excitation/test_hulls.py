@@ -56,6 +56,7 @@ def test_corners_of_hulls_stay_in_the_box():
     assert kept.violation(np.array([[0.0, 0.7]])) == pytest.approx(0.1)
 
 
+@pytest.mark.thorough
 def test_a_motion_keeps_the_meshes_of_an_arm_apart():
     source = find_robot("ur5")
     robot = read_urdf(source)

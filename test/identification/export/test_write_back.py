@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from choices import first
 from recorded_motion import heavier
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction
@@ -71,7 +72,7 @@ def test_the_same_robot_leaves_every_byte():
         assert with_identified(path, read_urdf(path)) == Path(path).read_bytes()
 
 
-@pytest.mark.parametrize("source", [URDF, "ur10", "panda", "kinova"])
+@pytest.mark.parametrize("source", first([URDF, "panda"], [URDF, "ur10", "panda", "kinova"]))
 def test_what_is_written_reads_as_the_robot(source):
     source = source if source.startswith("<") else find_robot(source)
     robot = changed(read_urdf(source))

@@ -199,6 +199,7 @@ def test_a_trajectory_with_a_nan_changes_nothing_of_the_motion(arm, peer):
     assert off_the_curve(arm.references[referred:], expected) < ON_THE_CURVE
 
 
+@pytest.mark.thorough
 def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
     feedforward = arm.processes["feedforward"]
     referred = len(arm.references)

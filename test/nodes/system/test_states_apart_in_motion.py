@@ -52,6 +52,7 @@ def arm(request, start, peer):
     return arm
 
 
+@pytest.mark.thorough
 def test_the_arm_follows_a_motion(arm):
     arm.goes_to(NAMES, START, AT_REST)
     begun, referred = len(arm.driver.true), len(arm.references)

@@ -39,6 +39,7 @@ def test_the_walk_from_a_urdf_to_machine_code_is_the_way_that_a_first_call_takes
     assert entered(title) == listed(title), STALE
 
 
+@pytest.mark.thorough
 def test_the_walk_from_a_message_to_an_effort_is_the_way_that_a_cycle_takes(domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     title = "A joint_states message to the published effort"

@@ -200,11 +200,10 @@ def test_a_wrong_message_moves_no_arm(arm, topic):
 @pytest.mark.parametrize(
     "node",
     [
-        "simulator_node",
         "trajectory_node",
         *(
             pytest.param(node, marks=pytest.mark.thorough)
-            for node in ("feedforward_node", "controller_node", *OBSERVERS)
+            for node in ("simulator_node", "feedforward_node", "controller_node", *OBSERVERS)
         ),
     ],
 )
