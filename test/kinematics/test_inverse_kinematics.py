@@ -91,6 +91,19 @@ def test_axes_of_a_calibrated_shoulder_that_nearly_meet_lose_no_solution(offset)
     assert (apart(robot, ik, found, q) < SAME).mean() > 0.998
 
 
+@pytest.mark.parametrize("offset", [2e-8, 8e-8])
+def test_axes_that_meet_but_for_the_digits_of_a_urdf_reach_poses_to_the_last_digits(offset):
+    lengths = (0.025, 0.455, 0.035, 0.0, offset, 0.0)
+    robot = arm_of("RRRRRR", lengths, (-90, 0, -90, 90, -90, 0), (0.4, 0.0, 0.0, 0.42, 0.0, 0.08))
+    ik = InverseKinematics(robot, TOOL)
+    assert ik.structure.startswith("spherical wrist")
+    q = random_positions(robot, ik.joint_names, np.random.default_rng(13), 20)
+    R, p = poses_of(robot, TOOL, ik, q)
+    found = ik(R, p)
+    assert_reached(robot, TOOL, ik, found, R, p)
+    assert apart(robot, ik, found, q).max() < SAME
+
+
 @pytest.mark.parametrize("name", SHORT)
 def test_arms_of_few_joints_return_to_their_poses(name):
     robot = SHORT[name]()
