@@ -42,7 +42,7 @@ BY_EQUATIONS = """
 import pytest
 from robot_dynamics.compiler.native import cache
 cache.source_fingerprint = str
-pytest.console_main()
+raise SystemExit(pytest.main())
 """
 """Runs tests with kernels on disk that go by their equations, not by the contents of sources.
 
