@@ -134,7 +134,7 @@ setup(
     python_requires=">=3.10",
     cmdclass={"build_py": BuildWithControllers},
     packages=find_packages(include=["robot_dynamics", "robot_dynamics.*"]),
-    package_data={"robot_dynamics": ["py.typed", "nodes/ros/*.xml"]},
+    package_data={"robot_dynamics": ["py.typed", "nodes/ros/*.xml", "export/*.json"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + package_name]),
         ("share/" + package_name, ["package.xml"]),
