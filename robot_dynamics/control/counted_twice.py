@@ -1,10 +1,11 @@
 """Counted twice: gravity or friction that the controller adds although the robot does so itself.
 
 What a robot adds shows as an external effort. Gravity that counts twice is one like the gravity of
-the model in every joint: the arm seems to have no weight. Wrong masses, loads and contacts leave
-another pattern. Friction that counts twice pushes every joint along its motion, by as much as the
-friction of the model. Friction that the model lacks pushes against it, and gravity pushes in the
-same direction on the way back.
+the model in every joint: the arm seems to have no weight. Wrong masses and loads leave another
+pattern. A table under the arm may leave the same one, but that arm has moved with its weight.
+Friction that counts twice pushes every joint along its motion, by as much as the friction of the
+model. Friction that the model lacks pushes against it, and gravity pushes in the same direction on
+the way back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control.collision import LEAST_SHARE, SLOW
 from robot_dynamics.control.fields import SCALAR, Field
-from robot_dynamics.control.logic import all_of, both, chosen, either, first_largest, less
+from robot_dynamics.control.logic import all_of, any_of, both, chosen, either, first_largest, less
 from robot_dynamics.foundation.arrays import Array
 
 OFF, UNSURE = 0.5, 1.0 / 3.0
@@ -25,6 +26,10 @@ and of the threshold for what friction and drives may add."""
 
 WINDOW_S = 5.0
 """Time of motion in one direction over which external efforts are averaged, s."""
+
+BORNE_S = 0.1
+"""Time of motion with its weight after which gravity of an arm cannot count twice, s; the observer
+needs a tenth of it."""
 
 JUDGED = 0.4
 """Part of the window from which a direction is judged: 2.6 s of motion."""
@@ -39,6 +44,7 @@ two joints may move along wrong gravity by chance."""
 
 TWICE = {
     "weightless_for": Field(SCALAR, "time for which external efforts have been those of gravity"),
+    "borne_for": Field(SCALAR, "time for which the arm has moved with its weight, s"),
     "weightless_joint": Field(SCALAR, "joint with the largest of them"),
     "weightless_value": Field(SCALAR, "its external effort, N m or N"),
     "weightless_limit": Field(SCALAR, "its gravity, N m or N"),
@@ -68,20 +74,26 @@ def count_twice(
         dt: Time since the last state, s; 0 if it does not count.
     """
     return {
-        **_weightless(x, external, threshold, gravity, dt),
+        **_weightless(x, external, threshold, gravity, width, dt),
         **_rubbing(x, external, friction, width, dt),
     }
 
 
 def _weightless(
-    x: Any, external: Array, threshold: Array, gravity: Array, dt: Any
+    x: Any, external: Array, threshold: Array, gravity: Array, width: Array, dt: Any
 ) -> dict[str, Any]:
     i, worst, value, limit = first_largest(abs(external) / threshold, external, gravity)
     same = less(abs(external - gravity), OFF * abs(gravity) + UNSURE * threshold)
     # Without an external effort these would not be the same
     shows = less(UNSURE / (1.0 - OFF) * threshold, abs(gravity))
     holds = both(less(1.0, worst), all_of(same), less(WEIGHED - 0.5, sum(shows)))
+    slight = either(1.0 - shows, less(abs(external), OFF * abs(gravity)))
+    moves = any_of(less(SLOW * width, abs(x.qd)))
+    bears = both(moves, less(0.5, sum(shows)), all_of(slight))
+    borne_for = chosen(less(0.0, dt), x.borne_for + bears * dt, 0.0)  # anew with the observer
+    holds = both(holds, less(borne_for, BORNE_S))
     return {
+        "borne_for": borne_for,
         "weightless_for": holds * (x.weightless_for + dt),
         "weightless_joint": i,
         "weightless_value": value,

@@ -86,6 +86,19 @@ def test_a_person_who_lifts_one_link_is_a_contact(knowing, joint, share):
     assert bench.controller.cause is Cause.NONE
 
 
+@pytest.mark.parametrize("share", [0.7, 1.0, 1.2])
+def test_an_arm_that_has_borne_its_weight_and_is_then_supported_has_a_contact(knowing, share):
+    """As on a table: what supports a light arm may push like its gravity for long."""
+    bench = Bench(knowing, Settings(), friction=FRICTION).run(READY)
+    bench.move(0.2, -0.5)
+    bench.run(1.5)
+    step = bench.plant.step
+    bench.plant.step = lambda tau: step(tau + share * knowing.gravity(bench.plant.q))
+    bench.run(2.5)
+    assert bench.controller.cause is Cause.NONE
+    assert bench.controller.warning is Cause.COLLISION
+
+
 @pytest.mark.parametrize("factor", [0.9, 1.1, 1.5, 2.0])
 def test_wrong_masses_are_no_weightless_arm(knowing, factor):
     robot = with_mass_scaled(knowing.dynamics.robot, factor)
