@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchmark.operation_counts.strict_count import strict_count, strict_zero_count
 from benchmark.table import Table
 from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
@@ -24,11 +25,10 @@ from robot_dynamics.papers.counts.recursions import (
     compare_kane,
     compare_zero_reference,
     compare_zero_reference_arm,
+    direct_dynamics,
     kane_with_coincident_frames,
-    strict_direct_dynamics_count,
-    strict_zero_reference_count,
+    zero_reference_torques,
 )
-from robot_dynamics.papers.counts.strict_count import strict_count
 
 
 def general_arm_table() -> Table:
@@ -133,15 +133,11 @@ def compared_counts() -> Iterator[str]:
     yield "### Gupta: `zero_reference`"
     yield differences("One revolute joint more", compare_zero_reference("R"))
     yield differences("One prismatic joint more", compare_zero_reference("P"))
-    yield differences(
-        "Six revolute joints", compare_zero_reference_arm(), strict_zero_reference_count()
-    )
+    strict = strict_zero_count("RRRRRR", zero_reference_torques)
+    yield differences("Six revolute joints", compare_zero_reference_arm(), strict)
     yield f"Of the 8 / 8 of each joint that are not explained: {ONE_PRODUCT}."
-    yield differences(
-        "Direct dynamics, six revolute joints",
-        compare_direct_dynamics(),
-        strict_direct_dynamics_count(),
-    )
+    strict = strict_zero_count("RRRRRR", direct_dynamics)
+    yield differences("Direct dynamics, six revolute joints", compare_direct_dynamics(), strict)
     yield "### Lee, Lee, Nigam: `dalembert` and `lagrange_euler`; `lagrange`"
     yield lee_table().markdown().replace("## ", "#### ")
     for name, text in DIFFERENCES.items():

@@ -22,7 +22,6 @@ from robot_dynamics.formulations import kane, zero_reference, zero_reference_dir
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.counts.general_arm import CentroidalInertia, trace_general_arm
 from robot_dynamics.papers.counts.general_zero_arm import trace_general_zero_arm
-from robot_dynamics.papers.counts.strict_count import strict_zero_count
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Pose
 
@@ -162,7 +161,7 @@ def zero_reference_count(types: str = "RRRRRR", *, one_product: bool = False) ->
         one_product: Whether each link has one product of inertia, as links with a plane of symmetry
             have, in place of three.
     """
-    equations = _with_one_product if one_product else _zero_reference
+    equations = _with_one_product if one_product else zero_reference_torques
     return operation_count(trace_general_zero_arm(types, equations))
 
 
@@ -217,11 +216,6 @@ def compare_zero_reference(letter: str = "R", *, one_product: bool = False) -> C
     )
 
 
-def strict_zero_reference_count(types: str = "RRRRRR") -> OperationCount:
-    """Ours, every operation counted where it is carried out."""
-    return strict_zero_count(types, _zero_reference)
-
-
 def compare_zero_reference_arm(*, one_product: bool = False) -> CountComparison:
     """Six revolute joints, beside the printed 816 multiplications and 708 additions."""
     return CountComparison(
@@ -245,12 +239,7 @@ def compare_zero_reference_arm(*, one_product: bool = False) -> CountComparison:
 
 def direct_dynamics_count(types: str = "RRRRRR") -> OperationCount:
     """Ours: `formulations.zero_reference_direct` with the solution of eq. (39)."""
-    return operation_count(trace_general_zero_arm(types, _direct_dynamics))
-
-
-def strict_direct_dynamics_count(types: str = "RRRRRR") -> OperationCount:
-    """Ours, every operation counted where it is carried out."""
-    return strict_zero_count(types, _direct_dynamics)
+    return operation_count(trace_general_zero_arm(types, direct_dynamics))
 
 
 def compare_direct_dynamics() -> CountComparison:
@@ -270,7 +259,8 @@ def compare_direct_dynamics() -> CountComparison:
     )
 
 
-def _zero_reference(robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+def zero_reference_torques(robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return the torques of `formulations.zero_reference`, shape (n,)."""
     return zero_reference.inverse_dynamics(robot, q, qd, qdd, {})
 
 
@@ -282,10 +272,11 @@ def _with_one_product(robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         about_com = np.where(kept, link.inertia.about_com, 0.0)
         body = CentroidalInertia.from_com(link.inertia.mass, link.inertia.com, about_com)
         links.append(replace(link, inertia=body))
-    return _zero_reference(replace(robot, links=tuple(links)), q, qd, qdd)
+    return zero_reference_torques(replace(robot, links=tuple(links)), q, qd, qdd)
 
 
-def _direct_dynamics(robot: Robot, q: Array, qd: Array, tau: Array) -> Any:
+def direct_dynamics(robot: Robot, q: Array, qd: Array, tau: Array) -> Any:
+    """Return the accelerations by `formulations.zero_reference_direct`, shape (n,)."""
     H, h = zero_reference_direct.equations_of_motion(robot, q, qd, {})
     parents = tuple(k - 1 for k in range(len(q)))
     L, inverse_D = factorise(H, parents)

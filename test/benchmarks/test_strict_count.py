@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmark.operation_counts.strict_count import Operand, Tally, strict_count
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
 from robot_dynamics.papers.counts.closed_forms import closed_form_count
-from robot_dynamics.papers.counts.strict_count import Operand, Tally, strict_count
 from robot_dynamics.spatial import cross, rotation_about
 
 
