@@ -151,8 +151,6 @@ class Plant:
         The base then is where its motion is at `time`, s. The motors are where the springs bear
         gravity, and move with the links; see `place_motors`.
 
-        The motors are where the springs bear gravity, and move with the links; see `place_motors`.
-
         Args:
             q: Positions, shape (n,), rad or m.
             qd: Velocities, shape (n,), rad/s or m/s; by default zero.
