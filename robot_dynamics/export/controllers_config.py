@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import yaml
 
 from robot_dynamics.control.added_efforts import SWITCHES
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.driver_checks import per_joint
 from robot_dynamics.export.driver_profile import Driver
+from robot_dynamics.foundation.plain_yaml import yaml_text
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.ros2_control import Hardware
@@ -186,16 +186,7 @@ def _constraints(robot: Robot) -> dict[str, Any]:
     return found
 
 
-class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes lists in one line."""
-
-
-_Dumper.add_representer(
-    list, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True)
-)
-
-
 def _yaml(parameters: Mapping[str, Mapping[str, Any]]) -> str:
     """Return parameters of nodes as YAML that holds in every namespace."""
     tree = {name: {"ros__parameters": dict(values)} for name, values in parameters.items()}
-    return str(yaml.dump({"/**": tree}, Dumper=_Dumper, sort_keys=False, width=100))
+    return yaml_text({"/**": tree})

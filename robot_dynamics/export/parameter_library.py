@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 from robot_dynamics.control.parameters import OF_ROS2_CONTROL, ROS2_CONTROL, Parameter
+from robot_dynamics.foundation.plain_yaml import yaml_text
 
 FILE = "src/model_controller_parameters.yaml"
 """Where the package `robot_dynamics_controllers` has them."""
@@ -23,17 +22,7 @@ def parameter_library() -> str:
         for group in [*groups, *(["__map_joints"] if one.per_joint else [])]:
             place = place.setdefault(group, {})
         place[name] = _entry(one)
-    text = yaml.dump({"model_controller": tree}, Dumper=_Dumper, sort_keys=False, width=100)
-    return _HEAD + str(text)
-
-
-class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes a list in one line."""
-
-
-_Dumper.add_representer(
-    list, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True)
-)
+    return _HEAD + yaml_text({"model_controller": tree})
 
 
 def _entry(one: Parameter) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plain YAML: maps, lists, text, numbers, booleans and null, as users write them."""
+"""Plain YAML: maps, lists, text, numbers, booleans and null, read and written."""
 
 from __future__ import annotations
 
@@ -56,6 +56,20 @@ class _Refused(yaml.MarkedYAMLError):  # type: ignore[misc]
 
 def _refuse_yaml(event: Any, fault: str) -> None:
     raise _Refused(problem=fault, problem_mark=event.start_mark)
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes each list in one paragraph."""
+
+
+_Dumper.add_representer(
+    list, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True)
+)
+
+
+def yaml_text(tree: Any) -> str:
+    """Return a tree of maps, lists and values as YAML, in its order."""
+    return str(yaml.dump(tree, Dumper=_Dumper, sort_keys=False, width=100))
 
 
 def parse_yaml(text: str, where: str, failure: Failure, contents: str) -> Any:

@@ -105,7 +105,6 @@ class StudyPlan:
         known_payload: Load at that frame in the law's model, kg.
         friction: Friction of the joints, such as an identified one; by default that of the URDF.
         rotor_inertia: Of the rotors at the joints, shape (n,), kg m^2 or kg; by default none.
-        friction_known: Whether the law compensates friction.
         elasticity_known: Whether the law knows the springs of elastic joints, in its reference and
             its gains.
         encoders: Side of elastic joints that is measured, one of `two_masses.ENCODERS`.
@@ -142,7 +141,6 @@ class StudyPlan:
     known_payload: float = 0.0
     friction: Friction | None = None
     rotor_inertia: Array | None = None
-    friction_known: bool = True
     elasticity_known: bool = True
     encoders: str = LINK
     base_motion: Sine | Poses | None = None

@@ -189,7 +189,6 @@ def model_of(plan: StudyPlan) -> Model:
     load = None
     if plan.known_payload:
         load = Inertia.from_com(plan.known_payload, np.zeros(3), np.zeros((3, 3)))
-    friction = plan.joint_friction if plan.friction_known else None
     frame = plan.payload_frame if load is not None else None
     fastest = np.inf
     if plan.in_task_space and plan.gains == "fitted":
@@ -199,7 +198,7 @@ def model_of(plan: StudyPlan) -> Model:
     model = Model(
         dynamics,
         gains,
-        friction,
+        plan.joint_friction,
         bandwidth=plan.bandwidth,
         payload=load,
         frame=frame,

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-import yaml
 
 from robot_dynamics.control.collision import identified_thresholds
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import RecordingError, unknown_name
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.plain_yaml import yaml_text
 from robot_dynamics.foundation.user_files import number, read_yaml, write_whole
 from robot_dynamics.identification.effort_bands import EffortBands, Levels, threshold_bands
 from robot_dynamics.identification.regimes import REGIMES
@@ -128,8 +128,7 @@ def write_elasticity(
 
 
 def _write(path: str | os.PathLike[str], content: Any) -> None:
-    text = HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False)
-    write_whole(path, text.encode())
+    write_whole(path, HEADER + yaml_text(content))
 
 
 def _springs(robot: Robot, elasticity: JointElasticity) -> dict[str, dict[str, float]]:
@@ -226,15 +225,6 @@ def _of_bands(robot: Robot, bands: EffortBands) -> dict[str, Any]:
         "parameters": list(bands.names),
         "covariance": list(map(_short, lower)),
     }
-
-
-class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes lists in one paragraph, as those of a covariance are long."""
-
-
-_Dumper.add_representer(
-    list, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True)
-)
 
 
 def _short(value: float) -> float:
