@@ -25,11 +25,12 @@ def _fact(value: Any, *about: str) -> Fact[Any]:
 
 def _driver(name: str, entry: Mapping[str, Any]) -> Driver:
     """Return the profile of an entry of the file."""
-    plain = {key: entry[key] for key in ("arms", "sources", "bridge") if key in entry}
-    plugins, setup = (entry.get(key, ()) for key in ("plugins", "setup"))
-    lists = {"plugins": tuple(plugins), "setup": tuple(_fact(*one) for one in setup)}
-    facts = {key: _fact(*entry[key]) for key in entry if key not in plain and key not in lists}
-    return Driver(name, **plain, **lists, **facts)
+    plugins, setup = (tuple(entry.get(key, ())) for key in ("plugins", "setup"))
+    found: dict[str, Any] = {"plugins": plugins, "setup": tuple(_fact(*one) for one in setup)}
+    for key, value in entry.items():
+        if key not in found:
+            found[key] = value if key in ("arms", "sources", "bridge") else _fact(*value)
+    return Driver(name, **found)
 
 
 _FILE = Path(__file__).with_name("drivers.json")
