@@ -224,7 +224,7 @@ def plan_of(arm: str) -> Plan:
             (0.3, _pose(dynamics, beside, end_effector)),
             (7.0, _pose(dynamics, across, end_effector)),
         ],
-        "wall": [(0.3, start), (3.0, toward)],
+        "wall": [(0.3, start), (4.0, toward)],
     }
     starts = {part: beside if part == "singular" else q for part in PARTS}
     return Plan(dynamics, end_effector, urdf, selection, starts, targets)

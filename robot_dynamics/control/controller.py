@@ -605,8 +605,18 @@ class Controller:
     @property
     def braked_by(self) -> str | None:
         """Name of a joint that does not move although it is pushed, if there is one."""
-        joint = self.index("braked_by")
+        joint = self.index("brake_joint")
         return None if joint is None else self.joint_names[joint]
+
+    @property
+    def brakes(self) -> str:
+        """Sentence about a joint that does not move although it is pushed; empty for none."""
+        joint, cause = self.index("brake_joint"), CAUSES[int(self.field("brake_cause")[0])]
+        if joint is None:
+            return ""
+        value, limit = (self.field(f"brake_{x}").item() for x in ("value", "limit"))
+        words = SENTENCES[cause].words(self.model.dynamics.robot, joint, value, limit)
+        return f"{words}; {SENTENCES[cause].remedy}"
 
     # -- parts of the step, for a simulation that knows the motion -----------------------------
 

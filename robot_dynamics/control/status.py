@@ -50,6 +50,14 @@ WORDS = {
 }
 """Words for every status."""
 
+WORDS_IN_TASK = {
+    **WORDS,
+    Status.SETTLING: "holding still for a moment before targets of the end effector are followed",
+    Status.TRACKING: "moving the end effector to its target",
+    Status.HOLDING: "holding the end effector: no target asks for motion",
+}
+"""Words for every status in the modes that control the end effector."""
+
 WITHOUT_STATES = (Status.WAITING, Status.OPEN_LOOP, Status.SILENT)
 """Statuses of a controller that has no present state."""
 
@@ -141,7 +149,10 @@ def next_status(x: Any) -> Any:
 
 
 class Cause(enum.IntEnum):
-    """Cause of a stop or of a report. Its number is the one of the fields `cause` and `warning`."""
+    """Cause of a stop or of a report.
+
+    Its number is the one of the fields `cause`, `warning` and `brake_cause`.
+    """
 
     NONE = 0
     TRACKING_ERROR = 1
@@ -154,6 +165,8 @@ class Cause(enum.IntEnum):
     END_OF_RANGE = 8
     GRAVITY_TWICE = 9
     FRICTION_TWICE = 10
+    BRAKED = 11
+    UNANSWERED = 12
 
 
 class Sentence(NamedTuple):
@@ -237,6 +250,18 @@ SENTENCES = {
         "{limit}, and the other joints likewise",
         ("effort", "effort"),
         "does the robot compensate friction by itself? Then set compensate_friction: false",
+    ),
+    Cause.BRAKED: Sentence(
+        "joint '{joint}' does not move although it is pushed with {value}, more than half of its "
+        "effort limit of {limit}",
+        ("effort", "effort"),
+        "are its brakes closed?",
+    ),
+    Cause.UNANSWERED: Sentence(
+        "no joint moves although joint '{joint}' is pushed with {value}, more than a tenth of its "
+        "effort limit of {limit}",
+        ("effort", "effort"),
+        "is what receives the commands active?",
     ),
     Cause.OSCILLATION: Sentence(
         "joint '{joint}' oscillates by {value} at {limit}",

@@ -168,6 +168,8 @@ LAW: Mapping[str, Field] = {
     "attainable": Field(SCALAR, "share of its speed that the target may keep", 1.0),
     "correction": Field((2, 6), "state of the force feedback"),
     "held_back": Field(VECTOR, "accelerations kept from joints at the ends of their ranges"),
+    "task_way": Field(VECTOR, "displacement of the joints that leads to the target, rad or m"),
+    "nearer": Field(SCALAR, "share of the squared error that it can take away", 1.0),
 }
 
 FORESEEN: Mapping[str, Field] = {
@@ -442,6 +444,8 @@ class Step:
                 "attainable": found["attainable"][0],
                 "correction": found["next_correction"],
                 "held_back": found["held_back"],
+                "task_way": found["way"],
+                "nearer": found["nearer"][0],
             }
 
         return function

@@ -335,7 +335,7 @@ def _touched(x: Any) -> Any:
     """Return the joint with a contact, or -1: closed brakes are none, nor is a person who leads."""
     tracking = equal(x.status, Status.TRACKING)
     judged = either(tracking, among(x.status, (Status.HOLDING, Status.STOPPED)))
-    braked = either(both(tracking, negated(x.answers)), less(-0.5, x.braked_by))
+    braked = either(both(tracking, negated(x.answers)), less(-0.5, x.brake_joint))
     led = negated(either(x.has_feedback, x.was_in_task))
     seen = both(judged, negated(braked), negated(led), negated(equal(x.reaction, NO_REACTION)))
     return chosen(seen, x.contact, -1.0)

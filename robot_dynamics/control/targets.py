@@ -21,11 +21,11 @@ from robot_dynamics.control.logic import (
     chosen,
     either,
     equal,
-    first_largest,
     largest,
     less,
     negated,
 )
+from robot_dynamics.control.obstacles import OBSTACLE, find_obstacle, short
 from robot_dynamics.control.pose_stream import STREAM, PoseStream
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.target_motion import (
@@ -52,29 +52,9 @@ LEAD = 2.0
 SLIGHT = 1e-3
 """Share of the motion of a target that counts as none."""
 
-SHORT_M, SHORT_RAD = 0.005, 0.02
-"""Distance from its target, m, and angle, rad, of an end effector that has not come to it."""
-
-STRETCHED, PATIENCE_S = 0.5, 1.0
-"""Singularity of an arm that a target out of reach stretches, and time after which a reason for
-which the end effector does not come to its target is reported, s."""
-
-COMES = 0.95
-"""Error relative to the least one so far that is progress."""
-
-BOUNCING = 0.02
-"""Speed of a joint, relative to its limit, of an end effector that bounces on an obstacle."""
-
-STANDS, BOUNCES = 1.0, 2.0
-"""Behaviour of an end effector that stays away from its target."""
-
 END, LARGEST_SHARE = 0.05, 0.05
 """Distance from the ends of its range at which a joint is stopped, rad or m, at most this share of
 the range."""
-
-HELD_BACK = 0.1
-"""Acceleration that is kept from a joint by a target for which it would have to leave its range,
-rad/s^2 or m/s^2."""
 
 POSTURE_SPEED = 0.5
 """Largest speed of a joint of the posture, rad/s or m/s."""
@@ -165,16 +145,7 @@ TARGET = {
     "used_pull": Field((6,), "stiffness in the directions of motion in use"),
     "used_axis": Field((3,), "free axis in use"),
     "dropped": Field(SCALAR, "twists that have ended by themselves"),
-    "stretched_since": Field(SCALAR, "time since which the arm is stretched, s"),
-    "out_of_reach": Field(SCALAR, "distance of a target that is out of reach, else 0, m"),
-    "ended_since": Field(SCALAR, "time since which a joint is held back at its end, s"),
-    "ended_joint": Field(SCALAR, "joint that would have to leave its range, or -1", -1.0),
-    "sought": Field(SCALAR, "1 until the end effector has come to the pose that was given"),
-    "least_error": Field(SCALAR, "least error at a target at rest, relative to the largest; or 0"),
-    "stays_since": Field(SCALAR, "time since which it has not become less, s"),
-    "stays_speed": Field(SCALAR, "largest joint speed since, relative to its limit, fading"),
-    "stays": Field(SCALAR, "1 if it stands away from a target at rest, 2 if it bounces, else 0"),
-    "behind": Field((2,), "distance from a target that is not reached, m, and angle, rad"),
+    **OBSTACLE,
 }
 """State of a target."""
 
@@ -237,11 +208,11 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     pose.step(x)
     wrench = _push(x, both(pushing, negated(drops)))
     held = both(pushing, negated(begins))
-    reach = _reach(x, held, less(0.5, given), pose, position)
-    ends = either(begins, drops, new_twist, both(equal(x.given, NO_TARGET), negated(_short(x))))
+    ends = either(begins, drops, new_twist, both(equal(x.given, NO_TARGET), negated(short(x))))
     sought = chosen(new_pose, 1.0, chosen(ends, 0.0, x.sought))
     quiet = both(pose.rests, negated(any_of(less(0.0, abs(wrench["exerted"])))))
-    stay = _stay(x, both(held, sought, quiet))
+    goal = chosen(equal(x.given, POSE), x.pose_position, pose.position)
+    to_goal = (goal - position) @ axes_of_task(x, pose.rotation)
     return {
         "target_held": 1.0,
         "target_rotation": pose.rotation,
@@ -265,60 +236,13 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         **pose.stream.fields,
         "twist_taken": x.twist_came,
         **wrench,
-        **reach,
         "sought": sought,
-        **stay,
+        **find_obstacle(
+            x, held, less(0.5, given), both(sought, quiet), to_goal, ends_of(x.lower, x.upper)
+        ),
         "used_pull": pull,
         "used_axis": x.task_free_axis,
         "dropped": x.dropped + both(ended, less(x.now - x.dt, until)),
-    }
-
-
-def _reach(x: Any, held: Any, given: Any, target: _Target, position: Array) -> dict[str, Any]:
-    """Return how long a target cannot be reached: the arm is stretched, or a joint at its end."""
-    behind, turned = _errors(x)
-    stretched = both(held, given, less(STRETCHED, x.singularity), less(SHORT_M, behind))
-    goal = chosen(equal(x.given, POSE), x.pose_position, target.position)
-    away = (goal - position) @ axes_of_task(x, target.rotation)
-    far = both(stretched, less(PATIENCE_S, x.now - x.stretched_since))
-    joint, most = first_largest(abs(x.held_back))
-    ended = both(held, _short(x), less(HELD_BACK, most))
-    lasts = both(ended, less(PATIENCE_S, x.now - x.ended_since))
-    return {
-        "ended_since": chosen(ended, x.ended_since, x.now),
-        "ended_joint": chosen(lasts, joint, -1.0),
-        "behind": np.array([size_of(x.task_selection[:3] * away), turned]),
-        "stretched_since": chosen(stretched, x.stretched_since, x.now),
-        "out_of_reach": chosen(far, size_of(x.task_selection[:3] * away), 0.0),
-    }
-
-
-def _errors(x: Any) -> tuple[Any, Any]:
-    """Return the distance of the end effector from the target, m, and the angle, rad."""
-    error = x.task_selection * x.task_error
-    return size_of(error[:3]), size_of(error[3:])
-
-
-def _short(x: Any) -> Any:
-    """Return whether the end effector has not come to the target."""
-    distance, angle = _errors(x)
-    return either(less(SHORT_M, distance), less(SHORT_RAD, angle))
-
-
-def _stay(x: Any, judged: Any) -> dict[str, Any]:
-    """Return how long an end effector has not come nearer to a target at rest."""
-    error = size_of(x.task_selection * x.task_error / x.task_largest)
-    comes = either(negated(less(0.0, x.least_error)), less(error, COMES * x.least_error))
-    stays = both(judged, _short(x))
-    anew = either(negated(stays), comes)
-    faded = x.stays_speed * (1.0 - minimum(x.dt / PATIENCE_S, 1.0))
-    speed = maximum(largest(abs(x.qd) / x.velocity), faded)
-    lasts = both(stays, negated(anew), less(PATIENCE_S, x.now - x.stays_since))
-    return {
-        "least_error": chosen(anew, stays * error, x.least_error),
-        "stays_since": chosen(anew, x.now, x.stays_since),
-        "stays_speed": chosen(anew, 0.0, speed),
-        "stays": lasts * chosen(less(BOUNCING, speed), BOUNCES, STANDS),
     }
 
 

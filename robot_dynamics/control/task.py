@@ -11,9 +11,9 @@ import numpy as np
 
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.limits import effort_limits, velocity_limits
+from robot_dynamics.control.obstacles import OBSTACLES, Obstacle
 from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.control.targets import (
-    BOUNCES,
     POSE,
     TARGET_ARRIVED,
     TARGET_EVENTS,
@@ -437,51 +437,14 @@ class Task:
     @property
     def obstacle(self) -> str:
         """Reason for which the end effector stays away from its target; empty for none."""
-        far, joint = float(self.field("out_of_reach")[0]), int(self.field("ended_joint")[0])
-        if joint >= 0:
-            distance, angle = self._behind
-            name = self.dynamics.robot.joint_names[joint]
-            return (
-                f"the end effector stays {distance:.2g} m and {angle:.2g} rad from its target, for "
-                f"which joint '{name}' would have to leave its range"
-            )
-        if far > 0.0:
-            return (
-                f"the end effector stays {far:.3g} m from its target, which is out of reach: the "
-                "arm is stretched towards it"
-            )
-        stays = float(self.field("stays")[0])
-        if stays == BOUNCES:
-            distance, angle = self._behind
-            return (
-                f"the end effector bounces {distance:.2g} m and {angle:.2g} rad from its target, "
-                "on an obstacle that is too stiff for it to be damped with states so late"
-            )
-        return self._resistance() if stays else ""
-
-    @property
-    def _behind(self) -> Array:
-        """Distance and angle from a target that is not reached, to 0.1 mm and 0.1 mrad."""
-        return np.round(self.field("behind"), 4)
-
-    def _resistance(self) -> str:
-        """Name the joint that would have to move most, and the effort that does not move it."""
-        q, S = self.field("q"), self.axes
-        J = self.dynamics.jacobian(q, self.end_effector)
-        J = self.settings.selection[:, None] * np.vstack([S.T @ J[:3], S.T @ J[3:]])
-        error = self.settings.selection * self.field("task_error")
-        i = int(np.argmax(np.abs(np.linalg.lstsq(J, error, rcond=1e-3)[0])))
-        effort = abs(float((self.field("law_effort") - self.field("expected"))[i]))
-        robot, (distance, angle) = self.dynamics.robot, self._behind
-        limit = effort_limits(robot)[i]
-        share = f", {100.0 * effort / limit:.2g} % of its effort limit" * bool(np.isfinite(limit))
-        most = np.abs(self.settings.stiffness @ self.settings.largest_error)
-        return (
-            f"the end effector stays {distance:.2g} m and {angle:.2g} rad from its target: "
-            f"friction or an obstacle holds joint '{robot.joint_names[i]}' against {effort:.2g} "
-            f"{unit_of(robot, i, 'effort')}{share}; the springs of the end effector exert "
-            f"{most[:3].max():.3g} N and {most[3:].max():.3g} N m at most"
-        )
+        number = self.field("obstacle")[0]
+        if not number:
+            return ""
+        robot, distances = self.dynamics.robot, self.field("behind").tolist()
+        i, value, limit = (self.field(f"obstacle_{x}").item() for x in ("joint", "value", "limit"))
+        sentence = OBSTACLES[Obstacle(int(number))]
+        begin = OBSTACLES[Obstacle.NONE].words(robot, -1, *distances)
+        return f"{begin}: {sentence.words(robot, int(i), value, limit)}; {sentence.remedy}"
 
     @property
     def velocity(self) -> Array:

@@ -53,6 +53,9 @@ LEAN = 0.1
 """Distance from its posture at which a joint is led towards it the most beside a singular pose, rad
 or m."""
 
+TRIAL = 0.2
+"""Displacement of the joint that moves most in a trial motion towards the target, rad or m."""
+
 LEAST_PULL = 0.5
 """Smallest share of its pull that a spring keeps where more would be too fast."""
 
@@ -329,6 +332,9 @@ def task_equations(
             be faster than `fastest`. One that comes back to the end effector may keep all of it.
         held_back: Accelerations without stops less those with which joints stay within their
             ranges, shape (n,), if there are ends.
+        way, nearer: Joint displacement that leads to the target, shape (n,), rad or m, and the
+            share of the square of the error that joints in this direction can take away, (1,), if
+            there are ends.
         next_correction: State of the force feedback from now on, shape (2, 6), if there is one.
     """
     numbers = TaskNumbers(*x["numbers"])
@@ -457,6 +463,14 @@ def task_equations(
     if "ends" in x:
         qdd = inverse @ effort
         ends = _between_ends(q, qd, x["ends"], minimum(numbers.stable / SLOWER_STOP, QUICKEST_STOP))
+        way = moved @ (inertia @ (selection * error))
+        weights = selection * np.array([1.0, 1.0, 1.0, *[numbers.length] * 3])
+        trial = way * (TRIAL / (reduce(maximum, np.abs(way), 0.0) + TINY))
+        R_t, p_t = arm.pose(q + trial)
+        turned = R_t @ rotation_vector(R_t.T @ x["rotation"], x["free_axis"])
+        tried = weights * in_task(np.concatenate([x["position"] - p_t, turned]))
+        share = _removable(weights * error, weights * (J @ trial), tried)
+        results["way"], results["nearer"] = way, np.array([share])
         results["held_back"] = alone * (qdd - clip(qdd, *ends))
         speeds = _between_speeds(qd, x, numbers.stable / 2.0)
         bounds = maximum(ends[0], speeds[0]), minimum(ends[1], speeds[1])
@@ -469,6 +483,22 @@ def task_equations(
         "attainable": np.array([select(leaves, 0.0, 1.0, attainable)]),
         **results,
     }
+
+
+def _removable(error: Array, first: Array, tried: Array) -> Any:
+    """Return the share of the square of an error that a direction of motion can take away.
+
+    The square along the direction is taken for a parabola; one that bends downwards has no end. So
+    a stretched arm that bends comes nearer to a target within its reach, and to none beyond it.
+
+    Args:
+        error: Target minus measured, shape (6,).
+        first: Motion of the end effector to first order of a trial, shape (6,).
+        tried: Error after it, shape (6,).
+    """
+    square, slope = error @ error + TINY, error @ first
+    bend = tried @ tried - square + 2.0 * slope
+    return select(bend, 0.0, 1.0, minimum(slope * slope / (maximum(bend, TINY) * square), 1.0))
 
 
 def _between_ends(q: Array, qd: Array, ends: Array, rate: Any) -> tuple[Array, Array]:

@@ -67,7 +67,10 @@ WATCHES = {
     "free": Field(VECTOR, "1 for joints that have moved since"),
     "pushed_for": Field(VECTOR, "time for which a joint has been pushed in vain, s"),
     "answers": Field(SCALAR, "1 if any joint has moved since"),
-    "braked_by": Field(SCALAR, "joint that does not move although it is pushed, or -1", -1.0),
+    "brake_joint": Field(SCALAR, "joint that does not move although it is pushed, or -1", -1.0),
+    "brake_cause": Field(SCALAR, "number of the `Cause` for which that is, else 0"),
+    "brake_value": Field(SCALAR, "effort with which it is pushed, N m or N"),
+    "brake_limit": Field(SCALAR, "its effort limit, N m or N"),
     "brake_closed": Field(SCALAR, "1 if a joint was found that does not move"),
 }
 
@@ -157,20 +160,25 @@ def watch_brakes(x: Any) -> dict[str, Any]:
     delay = chosen(answers, PUSHED_S, UNANSWERED_S)
     pushed = less(share * x.effort, abs(x.total - tau)) * (1.0 - free)
     time = pushed * (chosen(begins, 0.0 * x.pushed_for, x.pushed_for) + x.dt)
-    i, longest = first_largest(time)
+    i, longest, push, limit = first_largest(time, abs(x.total - tau), x.effort)
     closed = both(tracking, x.seen, less(delay, longest), negated(all_of(free)))
-    before = x.braked_by
+    before = x.brake_joint
     at = [both(less(abs(before - k), 0.5), free[k]) for k in range(len(x.q))]
     came_free = both(tracking, either(0.0, *at))
     may = among(x.status, (Status.TRACKING, Status.SETTLING, Status.RESUMED))
     kept = chosen(may, before, -1.0)
     kept = chosen(came_free, -1.0, kept)
+    cause = chosen(answers, float(Cause.BRAKED), float(Cause.UNANSWERED))
+    cause = chosen(closed, cause, chosen(less(-0.5, kept), x.brake_cause, 0.0))
     return {
         "brake_q": q,
         "brake_tau": tau,
         "free": chosen(tracking, free, x.free),
         "pushed_for": chosen(tracking, time, 0.0 * time),
         "answers": chosen(tracking, answers, x.answers),
-        "braked_by": chosen(closed, i, kept),
+        "brake_joint": chosen(closed, i, kept),
+        "brake_cause": cause,
+        "brake_value": chosen(closed, push, x.brake_value),
+        "brake_limit": chosen(closed, limit, x.brake_limit),
         "brake_closed": closed,
     }

@@ -8,22 +8,16 @@ from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.guard import FLAWS, QUANTITIES, Flaw
 from robot_dynamics.control.laws import ALL_MODES, LAWS
 from robot_dynamics.control.limits import effort_limits, velocity_limits
+from robot_dynamics.control.obstacles import OBSTACLES
 from robot_dynamics.control.parameters import OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSALS
-from robot_dynamics.control.status import SENTENCES, Cause, Sentence, Status
+from robot_dynamics.control.status import SENTENCES, WORDS_IN_TASK, Cause, Sentence, Status
 from robot_dynamics.export.literals import number, text, vector
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import UPPER
-
-IN_TASK = {
-    Status.SETTLING: "holding still for a moment before targets of the end effector are followed",
-    Status.TRACKING: "moving the end effector to its target",
-    Status.HOLDING: "holding the end effector: no target asks for motion",
-}
-"""Words for a status in the modes that control the end effector."""
 
 
 class Tables:
@@ -82,7 +76,7 @@ class Tables:
 
 
 def add_words(tables: Tables) -> None:
-    """Add names of modes and laws, and the words for statuses, causes, refusals and flaws."""
+    """Add names of modes and laws, and words for statuses, causes, refusals, flaws, obstacles."""
     flags: Mapping[str, Callable[[str], bool]] = {
         "modes_in_task": lambda name: ALL_MODES[name].in_task_space,
         "modes_follow": lambda name: ALL_MODES[name].feedback,
@@ -93,7 +87,7 @@ def add_words(tables: Tables) -> None:
         tables.members[member] = tables.table("const int", f"{member}_table", values)
     tables.counted("const char *const", "laws", "law_count", [text(name) for name in LAWS])
     statuses = [
-        f"{{{text(one.name.lower())}, {text(one.words)}, {text(IN_TASK.get(one, one.words))}}}"
+        f"{{{text(one.name.lower())}, {text(one.words)}, {text(WORDS_IN_TASK[one])}}}"
         for one in Status
     ]
     tables.counted("const struct robot_dynamics_status", "statuses", "status_count", statuses)
@@ -107,6 +101,8 @@ def add_words(tables: Tables) -> None:
         for one in Flaw
     }
     tables.counted(kind, "flaws", "flaw_count", _sentences(flaws))
+    obstacles = {one.name.lower(): sentence for one, sentence in OBSTACLES.items()}
+    tables.counted(kind, "obstacles", "obstacle_count", _sentences(obstacles))
 
 
 def _sentences(sentences: Mapping[str, Sentence]) -> list[str]:

@@ -850,8 +850,8 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
     }
     return;
   }
-  const double braked = now.number("braked_by");
-  const double was_braked = before.active() ? before.number("braked_by") : -1.0;
+  const double braked = now.number("brake_joint");
+  const double was_braked = before.active() ? before.number("brake_joint") : -1.0;
   if (braked > -0.5 && braked != was_braked) {
     warn(words_for_brake(now) + " The controller keeps trying");
   } else if (braked < -0.5 && was_braked > -0.5) {
@@ -861,7 +861,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   const double warned = before.active() ? before.number("warning") : 0.0;
   if (warning != warned && cause_of(now) != "collision") {
     warning > 0.5 ? warn(words_for_warning(now))
-                  : inform("no external effort beyond its threshold any more");
+                  : inform("the warning has ended");
   }
   const bool same = before.active() && before.number("status") == now.number("status");
   const std::string status = status_of(now);
@@ -875,9 +875,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   } else if (status == "resumed") {
     line += "; send a motion that begins at the arm";
   } else if (status == "silent") {
-    line +=
-      "; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do not "
-      "come";
+    line += "; the hardware keeps the last efforts, or brakes: stop the arm, then see why none come";
   }
   const bool warns = stopped || status == "paused" || status == "open_loop";
   status == "silent" ? fail(line) : warns ? warn(line) : inform(line);
@@ -902,11 +900,8 @@ void ModelController::log_task(const Snapshot & before, const Snapshot & now)
                  " s: the end effector presses without feedback");
   }
   measures_ = measures;
-  const double distance = now.number("out_of_reach");
-  if (distance > 0.0 && !(before.number("out_of_reach") > 0.0)) {
-    warn(
-      "the end effector stays " + text(distance, "%.3g") +
-      " m from its target, which is out of reach: the arm is stretched towards it");
+  if (now.index("obstacle") > 0 && now.index("obstacle") != before.index("obstacle")) {
+    warn(words_for_obstacle(now));
   }
 }
 

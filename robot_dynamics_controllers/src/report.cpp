@@ -18,16 +18,12 @@ constexpr double LARGEST_MISSED_SHARE = 0.01;
 
 std::string short_text(double x) { return text(x, "%.3g"); }
 
-std::string joint_name(const Model & model, std::size_t joint)
-{
-  return "joint " + quoted(model.joints[joint].name);
-}
-
-/// Return the sentence of a cause with the numbers of a stop or a warning.
+/// Return the sentence of a table with the numbers of a stop, a warning or an obstacle.
 std::string words_for_cause(
-  const Snapshot & snapshot, const char * number, const std::string & kind)
+  const Snapshot & snapshot, const robot_dynamics_cause * causes, const char * number,
+  const std::string & kind)
 {
-  const robot_dynamics_cause & cause = snapshot.model().causes[snapshot.index(number)];
+  const robot_dynamics_cause & cause = causes[snapshot.index(number)];
   const auto of = [&](const char * part) { return snapshot.number((kind + part).c_str()); };
   return sentence(snapshot.model(), cause, of("_joint"), of("_value"), of("_limit"));
 }
@@ -89,8 +85,7 @@ std::string add_counts(Status & msg, const Snapshot & snapshot, const Facts & fa
   add(msg, "cycles saturated", joined(saturated));
   add(msg, "cycles", text(snapshot[CYCLES], "%.0f"));
   add(msg, "requested rate (Hz)", text(facts.update_rate));
-  const double time = snapshot[TIME];
-  add(msg, "rate held (Hz)", text(time > 0.0 ? snapshot[CYCLES] / time : 0.0));
+  add(msg, "rate held (Hz)", text(snapshot[CYCLES] / std::max(snapshot[TIME], 1e-9)));
   add(msg, "longest period (ms)", short_text(1e3 * snapshot[LONGEST_PERIOD]));
   add(msg, "commands not accepted", text(snapshot[UNWRITTEN], "%.0f"));
   return joined(stuck);
@@ -108,7 +103,7 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   if (snapshot.number("warning") > 0.5) {
     add_fault(msg, Status::WARN, words_for_warning(snapshot));
   }
-  if (snapshot.number("braked_by") > -0.5) {
+  if (snapshot.number("brake_joint") > -0.5) {
     add_fault(msg, Status::WARN, words_for_brake(snapshot));
   }
   if (!stuck.empty()) {
@@ -159,7 +154,7 @@ std::string words_for_status(const Snapshot & snapshot)
 
 std::string words_for_warning(const Snapshot & snapshot)
 {
-  return words_for_cause(snapshot, "warning", "warning");
+  return words_for_cause(snapshot, snapshot.model().causes, "warning", "warning");
 }
 
 std::string reason_of_status(const Snapshot & snapshot)
@@ -172,15 +167,23 @@ std::string reason_of_status(const Snapshot & snapshot)
   const double joint = snapshot.number((kind + "_joint").c_str());
   const double value = snapshot.number((kind + "_value").c_str());
   const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0);
-  return status == "stopped"      ? ": " + words_for_cause(snapshot, "cause", "stop")
-         : knows && !line.empty() ? ": " + line
-                                  : "";
+  if (status == "stopped") {
+    return ": " + words_for_cause(snapshot, snapshot.model().causes, "cause", "stop");
+  }
+  return knows && !line.empty() ? ": " + line : "";
 }
 
 std::string words_for_brake(const Snapshot & snapshot)
 {
-  return joint_name(snapshot.model(), snapshot.index("braked_by")) +
-         " does not move although it is pushed; is its brake closed?";
+  return words_for_cause(snapshot, snapshot.model().causes, "brake_cause", "brake");
+}
+
+std::string words_for_obstacle(const Snapshot & snapshot)
+{
+  const robot_dynamics_cause * words = snapshot.model().obstacles;
+  const double * behind = snapshot.field("behind");
+  return sentence(snapshot.model(), words[0], -1.0, behind[0], behind[1]) + ": " +
+         words_for_cause(snapshot, words, "obstacle", "obstacle");
 }
 
 builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot)
@@ -199,7 +202,7 @@ std::string farewell(const Snapshot & snapshot, const std::vector<double> & last
   const std::size_t i = snapshot.index("moving_joint");
   std::string moving;
   if (snapshot.number("moving_joint") >= 0.0) {
-    moving = " although " + joint_name(snapshot.model(), i) + " moves at " +
+    moving = " although joint " + quoted(snapshot.model().joints[i].name) + " moves at " +
              short_text(snapshot.number("moving_speed")) + " " +
              unit(snapshot.model(), i, "velocity");
   }
@@ -247,7 +250,6 @@ void fill(std_msgs::msg::Float64MultiArray & msg, const Snapshot & snapshot)
   msg.layout.dim[1].label = "joints";
   msg.layout.dim[1].size = n;
   msg.layout.dim[1].stride = n;
-  msg.data.clear();
   for (const char * row : rows) {
     const double * values = snapshot.field(row);
     msg.data.insert(msg.data.end(), values, values + n);

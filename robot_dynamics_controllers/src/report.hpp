@@ -100,6 +100,9 @@ std::string reason_of_status(const Snapshot & snapshot);
 /// Return in words that a joint does not move.
 std::string words_for_brake(const Snapshot & snapshot);
 
+/// Return why the end effector does not come to its target, in words.
+std::string words_for_obstacle(const Snapshot & snapshot);
+
 /// Return the time of the last cycle.
 builtin_interfaces::msg::Time stamp_of(const Snapshot & snapshot);
 

@@ -303,7 +303,7 @@ def test_a_joint_that_is_pushed_at_the_end_of_its_range_is_named_so(calm):
     [
         ({}, 1.0),
         ({"answers": 0.0}, -1.0),  # no joint has moved: brakes may be closed
-        ({"braked_by": 1.0}, -1.0),
+        ({"brake_joint": 1.0}, -1.0),
         ({"has_feedback": 0.0}, -1.0),  # a person leads the arm
         ({"has_feedback": 0.0, "was_in_task": 1.0}, 1.0),
         ({"reaction": NO_REACTION}, -1.0),
@@ -427,7 +427,7 @@ def test_an_end_effector_that_takes_over_begins_where_it_is(calm):
 
 def test_a_calm_arm_shows_nothing(calm):
     found = decide(watch, calm)
-    assert (found["watched"], found["brake_closed"], found["braked_by"]) == (0.0, 0.0, -1.0)
+    assert (found["watched"], found["brake_closed"], found["brake_joint"]) == (0.0, 0.0, -1.0)
 
 
 def test_saturated_joints_that_leave_their_motion_are_found(calm):
@@ -514,7 +514,7 @@ def test_a_joint_that_was_pushed_and_never_moved_has_a_closed_brake(calm):
         push = {"total": total, "answers": answers, "free": free, "pushed_for": (pushed_for, 0.0)}
         found = decide(watch, calm, **push, dt=STEP)
         assert found["brake_closed"] == closed
-        assert found["braked_by"] == (0.0 if closed else -1.0)
+        assert found["brake_joint"] == (0.0 if closed else -1.0)
     assert decide(watch, calm, **push, q=calm["q"] + 2e-4)["free"].tolist() == [1.0, 1.0]
 
 
@@ -546,5 +546,5 @@ def test_pushes_count_from_when_the_arm_began_to_follow(calm):
 def test_the_joint_with_the_closed_brake_is_known_until_it_moves_or_the_arm_rests(
     calm, status, free, kept
 ):
-    found = decide(watch, calm, status=float(status), braked_by=1.0, free=(0.0, free))
-    assert found["braked_by"] == kept
+    found = decide(watch, calm, status=float(status), brake_joint=1.0, free=(0.0, free))
+    assert found["brake_joint"] == kept

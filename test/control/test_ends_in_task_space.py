@@ -1,5 +1,6 @@
 """Joints stay within their ranges in task space, and the line that says for which target."""
 
+import re
 from collections import deque
 from dataclasses import replace
 
@@ -65,8 +66,11 @@ def test_a_turn_beyond_the_range_of_a_joint_ends_within_it_and_names_it(mode):
         arm.run(1.5)
     assert arm.farthest < 0.0
     assert arm.controller.status is Status.HOLDING
-    assert arm.task.obstacle.endswith(
-        " rad from its target, for which joint 'panda_joint7' would have to leave its range"
+    assert re.fullmatch(
+        r"the end effector stays \S+ m and \S+ rad from its target: joint 'panda_joint7' would "
+        r"have to leave its range, and is stopped 0.0\d* rad before the end; give a target or a "
+        r"posture within the range",
+        arm.task.obstacle,
     )
     back = arm.task.pose(arm.controller.model, START["panda"])
     arm.task.aim(back, arm.now)

@@ -25,7 +25,7 @@ def looks(moves, limit, tau, seconds=0.2):
         q = q + np.array(moves)
         efforts = np.zeros(2) if k == 0 else np.array(tau)
         state.update(watch_brakes(Facts(state, now, {"q": q, "total": efforts, "entered": k == 0})))
-        found.append(int(state["braked_by"]) if state["brake_closed"] else None)
+        found.append(int(state["brake_joint"]) if state["brake_closed"] else None)
     return found
 
 

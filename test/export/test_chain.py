@@ -361,6 +361,15 @@ def test_the_end_effector_goes_to_a_pose_and_a_push_stops_the_arm(end_effector):
     )
     wait_for(lambda: end_effector.at()[0] > rest[0] + 0.045, "motion after the stop")
 
+    # A target beyond the arm, with the reason in the words of the model
+    away = end_effector.moved(x=9.0)
+    end_effector.says(
+        " from its target: it is out of reach: the arm is stretched towards it, and joint motion ",
+        lambda: end_effector.pose_out.publish(away),
+    )
+    end_effector.pose_out.publish(target)
+    wait_for(lambda: abs(end_effector.at()[0] - rest[0]) < 0.1, "the way back")
+
     # A second sender
     other = peer.node.create_publisher(PoseStamped, f"/{CONTROLLER}/target_pose", 10)
     end_effector.says(

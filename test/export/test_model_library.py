@@ -13,7 +13,8 @@ from loaded_model import LoadedModel, built, request_of
 from robot_dynamics.control.chained_reference import chained_reference
 from robot_dynamics.control.guard import Flaw, words_for_flaw
 from robot_dynamics.control.imu_gravity import gravity_by_imu
-from robot_dynamics.control.status import Status
+from robot_dynamics.control.obstacles import OBSTACLES
+from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import RunningStep, StepKernels
 from robot_dynamics.export.model_library import (
     ModelParts,
@@ -76,7 +77,7 @@ def test_the_library_steps_as_the_kernels_of_python_do(parts, library, kernels):
             state, after = after, state
             ours, theirs = library.views("state", state), step.state.views(expected)
             place = f"sequence {seed}, cycle {k}, {cycles._event}"
-            for name in ("status", "cause", "law", "touched", "braked_by", "commands"):
+            for name in ("status", "cause", "law", "touched", "brake_joint", "commands"):
                 assert ours[name][0] == theirs[name][0], (name, place)
             assert np.abs((ours["tau"] - theirs["tau"]) / limit).max() < ROUND_OFF, place
             seen.add(Status(int(ours["status"][0])))
@@ -263,6 +264,16 @@ def test_words_tell_for_each_flaw_of_states_what_its_value_is(library):
         unit = units.get(quantity, quantity)
         line = words.text.decode().format(joint="a", value=f"0.5 {unit}")
         assert line == words_for_flaw(flaw, "a", 0.5, ("rad", "rad/s"))
+
+
+def test_words_for_obstacles_and_brakes_are_those_of_the_controller(library):
+    obstacles = library.model.obstacles[: library.model.obstacle_count]
+    for words, sentence in zip(obstacles, OBSTACLES.values(), strict=True):
+        assert (words.text.decode(), words.remedy.decode()) == (sentence.text, sentence.remedy)
+        assert words.digits == sentence.digits
+    causes = library.model.causes[: library.model.cause_count]
+    for cause in (Cause.BRAKED, Cause.UNANSWERED):
+        assert causes[cause].text.decode() == SENTENCES[cause].text
 
 
 def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):

@@ -50,6 +50,7 @@ MODEL = structure(
     *table(CAUSE, "causes", "cause_count"),
     *table(CAUSE, "refusals", "refusal_count"),
     *table(CAUSE, "flaws", "flaw_count"),
+    *table(CAUSE, "obstacles", "obstacle_count"),
     ("root", TEXT),
     *(("link_count", SIZE), ("links", ctypes.c_void_p)),
     *(("tree_joint_count", SIZE), ("tree", ctypes.c_void_p)),

@@ -37,7 +37,7 @@ RATE = 20.0
 """Largest change of effort per second, relative to the effort limit."""
 
 DECISIONS = (
-    *("status", "cause", "stop_joint", "law", "touched", "braked_by", "commands", "follows"),
+    *("status", "cause", "stop_joint", "law", "touched", "brake_joint", "commands", "follows"),
     *("entered", "begins", "paused", "armed", "jumps", "blends", "looks", "observes"),
 )
 

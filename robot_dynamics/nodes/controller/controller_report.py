@@ -11,7 +11,7 @@ from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, end_effector_wrench
 from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import ALL_MODES
-from robot_dynamics.control.status import SENTENCES, Cause
+from robot_dynamics.control.status import SENTENCES, WORDS, WORDS_IN_TASK, Cause
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.task_space_control import TaskSpaceControl
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -33,13 +33,6 @@ SATURATED_SHARE = 0.1
 
 UNSURE = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
 """Causes behind which there are others."""
-
-IN_TASK_SPACE_WORDS = {
-    Status.SETTLING: "holding still for a moment before targets of the end effector are followed",
-    Status.TRACKING: "moving the end effector to its target",
-    Status.HOLDING: "holding the end effector: no target asks for motion",
-}
-"""Words for a status in the modes that control the end effector."""
 
 
 class ControllerReport:
@@ -115,7 +108,7 @@ class ControllerReport:
             return f"no node subscribes to {node.command.topic}"
         # Only until the next attempt: nothing else could show that the joints are free by now
         braked = self.braked_by is not None and status is Status.SETTLING
-        return node.refusal or (self._closed_brakes if braked else "")
+        return node.refusal or (node.controller.brakes if braked else "")
 
     def announce(self) -> None:
         """Publish whether the reference is followed, if that is new."""
@@ -149,7 +142,7 @@ class ControllerReport:
         if controller.cause is Cause.COLLISION:
             return  # the stop is logged
         if self.warning is Cause.NONE:
-            log.info("no external effort beyond its threshold any more")
+            log.info("the warning has ended")
         else:
             log.warning(self._warning)
 
@@ -183,8 +176,7 @@ class ControllerReport:
             log.info(self._words_for(status))
 
     def _words_for(self, status: Status) -> str:
-        in_task_space = self._node.controller.in_task_space
-        return IN_TASK_SPACE_WORDS.get(status, status.words) if in_task_space else status.words
+        return (WORDS_IN_TASK if self._node.controller.in_task_space else WORDS)[status]
 
     def _reason_of_stop(self) -> str:
         """Return what stopped the arm, with numbers, and the likely cause."""
@@ -227,19 +219,9 @@ class ControllerReport:
         if self.braked_by is None:
             self._node.get_logger().info("the joints move")
         else:
-            self._node.get_logger().warning(f"{self._closed_brakes} The controller keeps trying")
-
-    @property
-    def _closed_brakes(self) -> str:
-        if not self._node.controller.answers:
-            return (
-                f"no joint moves although '{self.braked_by}' is pushed with a tenth of its effort "
-                f"limit; is what receives {self._node.command.topic} active?"
+            self._node.get_logger().warning(
+                f"{self._node.controller.brakes} The controller keeps trying"
             )
-        return (
-            f"joint '{self.braked_by}' does not move although it is pushed with half of its "
-            "effort limit; are its brakes closed?"
-        )
 
     def values(self) -> Mapping[str, object]:
         """Return mode, status, errors, terms and load."""
@@ -296,7 +278,7 @@ class ControllerReport:
         if warning := self._warning:
             found.append(Fault(Level.WARN, warning))
         if self.braked_by is not None:
-            found.append(Fault(Level.WARN, self._closed_brakes))
+            found.append(Fault(Level.WARN, self._node.controller.brakes))
         if len(self._leaders) > 1:
             found.append(Fault(Level.WARN, f"{_list(self._leaders)} publish reference"))
         if self._states.found:

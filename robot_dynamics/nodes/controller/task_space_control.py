@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -149,7 +148,7 @@ class TaskSpaceControl:
         self._error_out = node.create_publisher(TwistStamped, "cartesian_error", OUTPUT_QOS)
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
         self._driven = False  # by twists that have not come to rest
-        self._reasons: set[str] = set()  # for which the end effector stays away, without numbers
+        self._reasons: set[float] = set()  # for which the end effector stays away: logged ones
         self._share, self._measures, self._weakness = 1.0, True, ""
 
     @property
@@ -410,11 +409,10 @@ class TaskSpaceControl:
 
     def _look_at_distance(self, task: Task) -> None:
         """Log each reason for which a target is not reached, once until it is."""
-        why = task.obstacle
-        reason = re.sub(r"[\d.]+", "", why)
-        if why and reason not in self._reasons:
-            self._node.get_logger().warning(why)
-        self._reasons = {*self._reasons, reason} if why else set()
+        reason = float(task.field("obstacle")[0])
+        if reason and reason not in self._reasons:
+            self._node.get_logger().warning(task.obstacle)
+        self._reasons = {*self._reasons, reason} if reason else set()
 
     def values(self) -> dict[str, object]:
         """Return end effector, target, error and singularity."""

@@ -64,9 +64,9 @@ struct robot_dynamics_status
   const char * words_in_task;
 };
 
-/* Sentence about a cause of a stop, of a refusal, or of states that are not believed. {joint},
- * {value} and {limit} are places in `text`. Quantities are "position", "velocity", "effort",
- * "frequency", a unit, or empty. */
+/* Sentence about a cause of a stop, of a refusal, of states that are not believed, or of a target
+ * that is not reached. {joint}, {value} and {limit} are places in `text`. Quantities are "position",
+ * "velocity", "effort", "frequency", a unit, or empty. */
 struct robot_dynamics_cause
 {
   const char * name;
@@ -137,6 +137,8 @@ struct robot_dynamics_model
   const struct robot_dynamics_cause * refusals;
   size_t flaw_count;
   const struct robot_dynamics_cause * flaws; /* of states, by the field `flaw` */
+  size_t obstacle_count;
+  const struct robot_dynamics_cause * obstacles; /* of end effectors; the first begins all lines */
 
   /* What robot_description is compared with */
   const char * root;
