@@ -303,6 +303,7 @@ class Configuration:
             ),
             "bandwidth": self._by_rate(rate, {r: m.bandwidth for r, m in models.items()}),
             "damping_ratio": DEFAULT_DAMPING_RATIO,
+            "softened": np.zeros(self.n),
         }
 
     def _couples(self, rate: Any) -> Any:

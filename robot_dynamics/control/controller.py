@@ -276,6 +276,7 @@ class Controller:
         values["slip"][:] = np.broadcast_to(slip, (ELEMENTS, n))
         values["elastic"][:] = np.broadcast_to(elastic, (ELEMENTS, n))
         values["bandwidth"][0], values["damping_ratio"][0] = model.bandwidth, model.damping_ratio
+        values["softened"][:] = 0.0 if model.softened is None else model.softened
         values["adds_velocity_terms"][0] = not model.velocity_terms
         values["friction_width"][0], values["delay"][0] = model.friction_width, model.delay
         self._use_collision()

@@ -78,6 +78,8 @@ class Model:
             `two_masses.ENCODERS`.
         resonance_share: Largest natural frequency of the feedback of an elastic joint that a
             `Tuner` allows, relative to its lowest resonance; 0 for any that is stable.
+        softened: Resonances for which a `Tuner` made the feedback of joints softer than wanted,
+            shape (n,), Hz; 0 where it did not.
         memory: State of presliding friction; by default a new one, if the friction has it.
             Models that `dataclasses.replace` makes share it, unless their elements differ; a loop
             moves it on by `follow`.
@@ -111,6 +113,7 @@ class Model:
     elasticity: JointElasticity | None = None
     encoders: str = LINK
     resonance_share: float = 0.0
+    softened: Array | None = None
     memory: FrictionMemory | None = None
     continuous: Array | None = field(init=False)
 

@@ -167,6 +167,7 @@ class Cause(enum.IntEnum):
     FRICTION_TWICE = 10
     BRAKED = 11
     UNANSWERED = 12
+    SOFTENED = 13
 
 
 class Sentence(NamedTuple):
@@ -207,6 +208,12 @@ SENTENCES = {
         "joint '{joint}' is {value} from its reference, beyond its limit of {limit}",
         ("position", "position"),
         "is the joint blocked, the model wrong, or does its drive hold a position of its own?",
+    ),
+    Cause.SOFTENED: Sentence(
+        "joint '{joint}' is {value} from its reference: its feedback is soft, so that no spring of "
+        "a joint oscillates at {limit}",
+        ("position", "frequency"),
+        "let encoders measure the motors too, or make masses and friction of the model exact",
     ),
     Cause.SATURATION: Sentence(
         "joint '{joint}' moves at {value} against its reference, with its effort at its limit of "

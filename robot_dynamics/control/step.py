@@ -150,6 +150,7 @@ SETTINGS: Mapping[str, Field] = {
     "elastic": Field((ELEMENTS, "n"), "elastic parts of its elements", 1.0),
     "bandwidth": Field(SCALAR, "natural frequency of feedback by the mass matrix, rad/s", 20.0),
     "damping_ratio": Field(SCALAR, "its damping ratio", 1.0),
+    "softened": Field(VECTOR, "resonances for which feedback is lower than wanted, Hz; 0 for none"),
     "friction_width": Field(SCALAR, "speed of the crossing of friction, rad/s or m/s", 0.01),
     "reaction": Field(SCALAR, "number of the reaction to a contact"),
     "contact_gain": Field(SCALAR, "gain of the observer, 1/s", 100.0),

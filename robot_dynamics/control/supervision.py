@@ -48,7 +48,7 @@ from robot_dynamics.control.status import (
 AT_END = 0.01
 """Distance from the end of its range at which a joint stands there, rad or m."""
 
-PUSHED = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.STANDING)
+PUSHED = (Cause.TRACKING_ERROR, Cause.SOFTENED, Cause.SATURATION, Cause.STANDING)
 """Causes behind which there may be the end of a range."""
 
 SHORTEST_PAUSE_S = 0.1
@@ -379,7 +379,10 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     fast = both(x.new_reference, tracking, less(1.0, ratio))
     hit = both(less(-0.5, _touched(x)), among(x.reaction, ACTING))
     external, threshold = _of_contact(x)
-    k, excess, off, allowed = first_largest(abs(error) - x.allowed, error, x.allowed)
+    k, excess, off, allowed, soft = first_largest(
+        abs(error) - x.allowed, error, x.allowed, x.softened
+    )
+    strays = chosen(less(0.0, soft), float(Cause.SOFTENED), float(Cause.TRACKING_ERROR))
     # One glitch of a velocity is none
     rushing = minimum(abs(x.qd), abs(x.last_speed))
     j, over, rushed, fastest = first_largest(rushing / (TOO_FAST * x.velocity), x.qd, x.velocity)
@@ -396,7 +399,7 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
         (rushes, float(Cause.OVERSPEED), j, rushed, fastest),
         (fast, float(Cause.FAST_REFERENCE), i, value, limit),
         (hit, float(Cause.COLLISION), x.contact, external, threshold),
-        (both(tracking, less(0.0, excess)), float(Cause.TRACKING_ERROR), k, off, allowed),
+        (both(tracking, less(0.0, excess)), strays, k, off, chosen(less(0.0, soft), soft, allowed)),
     )  # fmt: skip
     for happens, *reason in candidates:
         takes = both(happens, equal(found[0], Cause.NONE))

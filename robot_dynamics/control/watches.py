@@ -133,17 +133,22 @@ def watch_standing(x: Any, found: dict[str, Any]) -> dict[str, Any]:
     # Friction may hold a joint that is hardly pushed
     pushed = less(HELD * x.effort, abs(x.total - x.expected))
     limit = chosen(pushed, limit, maximum(limit, UNPUSHED * x.nearest))
-    i, excess, value, most = first_largest(displacement - limit, displacement, limit)
+    # Soft feedback does not push a joint out of dry friction
+    soft = negated(pushed) * x.softened
+    i, excess, value, most, frequency = first_largest(
+        displacement - limit, displacement, limit, soft
+    )
+    held = less(0.0, frequency)
     stands = both(judged, x.fresh, less(0.0, excess), equal(found["watched"], 0.0))
     found |= {
         "stood_at": chosen(moves, x.q, x.stood_at),
         "stood_desired": chosen(moves, x.compared[0], x.stood_desired),
     }
     reason = {
-        "watched": float(Cause.STANDING),
+        "watched": chosen(held, float(Cause.SOFTENED), float(Cause.STANDING)),
         "watched_joint": i,
         "watched_value": value,
-        "watched_limit": most,
+        "watched_limit": chosen(held, frequency, most),
     }
     return found | {name: chosen(stands, new, found[name]) for name, new in reason.items()}
 

@@ -437,6 +437,7 @@ class FaultSweep:
         settings["kp"][:], settings["kd"][:] = model.gains.kp, model.gains.kd
         settings["inertia_weighted"][:] = model.inertia_weighted
         settings["bandwidth"][:] = model.bandwidth
+        settings["softened"][:] = 0.0 if model.softened is None else model.softened
 
 
 class Scenarios:

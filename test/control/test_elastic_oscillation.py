@@ -12,16 +12,19 @@ from robot_dynamics.control import Friction, Model, Settings, Status, gains_for
 from robot_dynamics.control.gains import ideal_gains
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
+from robot_dynamics.control.status import Cause
+from robot_dynamics.simulation import with_mass_scaled
 from robot_dynamics.trajectory.motions import middle_pose
 
 START = np.array([0.0, -1.2, 1.2, -1.0, 1.0, 0.0])
+LIMIT = 0.3  # rad, of tracking errors
 ROTOR = np.array(ROTORS["ur5"])
 
 
 class ElasticBench(Bench):
     """A UR5 on springs of 1e4 N m/rad, and the rates of these springs in every cycle."""
 
-    def __init__(self, ratio, *, known):
+    def __init__(self, ratio, *, known, heavier=1.0):
         rigid = Dynamics(arm_of("ur5"))
         inertia = np.diag(rigid.mass_matrix(middle_pose(rigid.robot)))
         damping = 2.0 * ratio * np.sqrt(1e4 * inertia * ROTOR / (inertia + ROTOR))
@@ -30,8 +33,10 @@ class ElasticBench(Bench):
         model = Model(arm, gains_for(arm), rotor_inertia=ROTOR)
         if known:
             model = Tuner(arm).model(model, ideal_gains(arm), 20.0, Sampling.of(STEP))
+        robot = with_mass_scaled(robot, heavier)
         how = {"rotor_inertia": ROTOR, "friction": Friction.none(6)}
-        super().__init__(model, Settings(), robot, START, **how)
+        settings = Settings(tracking_limit=np.full(6, LIMIT))
+        super().__init__(model, settings, robot, START, **how)
         self.rates = []
 
     def last(self, seconds):
@@ -66,4 +71,23 @@ def test_known_springs_do_not_oscillate(ratio):
     early = bench.last(0.3)
     bench.run(2.0)
     assert bench.last(0.3) < max(early, 1e-3)
+    assert bench.statuses[-1] is Status.TRACKING
+
+
+def test_a_soft_arm_that_a_wrong_mass_takes_from_its_reference_names_the_resonance():
+    """Feedback at half a radian a second holds no tenth of the weight: nothing resonates."""
+    bench = ElasticBench(0.01, known=True, heavier=1.1)
+    bench.run(2.0)
+    assert bench.controller.cause is Cause.SOFTENED
+    assert re.fullmatch(
+        r"joint 'shoulder_lift_joint' is 0\.3\d* rad from its reference: its feedback is soft, so "
+        r"that no spring of a joint oscillates at 17\.1 Hz",
+        bench.controller.stopped_by,
+    )
+
+
+def test_feedback_that_no_resonance_makes_softer_is_not_blamed():
+    bench = ElasticBench(0.05, known=False, heavier=1.1)
+    assert (bench.controller.settings_vector("softened") == 0.0).all()
+    bench.run(1.0)
     assert bench.statuses[-1] is Status.TRACKING

@@ -272,7 +272,7 @@ def test_words_for_obstacles_and_brakes_are_those_of_the_controller(library):
         assert (words.text.decode(), words.remedy.decode()) == (sentence.text, sentence.remedy)
         assert words.digits == sentence.digits
     causes = library.model.causes[: library.model.cause_count]
-    for cause in (Cause.BRAKED, Cause.UNANSWERED):
+    for cause in (Cause.BRAKED, Cause.UNANSWERED, Cause.SOFTENED):
         assert causes[cause].text.decode() == SENTENCES[cause].text
 
 

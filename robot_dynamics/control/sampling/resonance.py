@@ -36,6 +36,9 @@ SLOWEST_SHARE = 1.0 / 64.0
 STEPS = 8
 """Steps of bisection of the logarithm of a share."""
 
+LOWERED = 0.99
+"""Share of its natural frequency below which the feedback of a joint is lower than wanted."""
+
 DECAY = 1e-9
 """Least decay of an eigenvalue from cycle to cycle, against round-off."""
 
@@ -203,10 +206,13 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
     together = loop.sampled(some, sampling)
     shares = shares * _largest_share(together, gains.kp * shares**2, gains.kd * shares)
     if (shares == 1.0).all():
-        return replace(model, inertia_weighted=False)
+        return replace(model, inertia_weighted=False, softened=None)
     moved_by_motors, w = some + np.diag(loop.rotors), min(model.bandwidth, slowest)
     damping = 2.0 * model.damping_ratio * w * moved_by_motors
     bandwidth = w * _largest_share(together, w * w * moved_by_motors, damping)
+    hertz = loop.resonance(moved.max(axis=0)) / (2.0 * np.pi)
+    own = (shares < LOWERED) & np.isfinite(hertz)
+    coupled = hertz[own].min() if own.any() and bandwidth < LOWERED * model.bandwidth else 0.0
     kp, kd, ki = gains.kp * shares**2, gains.kd * shares, gains.ki * shares**3
     return replace(
         model,
@@ -214,6 +220,7 @@ def fitted(model: Model, inverses: Array, sampling: Sampling) -> Model:
         bandwidth=bandwidth,
         fastest=min(model.fastest, bandwidth),
         inertia_weighted=True,
+        softened=np.where(own, hertz, coupled),
     )
 
 
