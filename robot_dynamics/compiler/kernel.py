@@ -170,6 +170,14 @@ class Kernel(ABC):
                 checks for them, or if `threads` is not a positive integer.
         """
 
+    def usual(self, arrays: tuple[Any, ...]) -> Results | None:
+        """Evaluate one sample of float64 arrays without a native entry; None for all other calls.
+
+        Args:
+            arrays: One per input, of any type.
+        """
+        return None
+
     def results(self, arrays: tuple[npt.NDArray[Any], ...]) -> Results:
         """Return a single output itself, several as a named tuple."""
         return arrays[0] if self.results_class is None else self.results_class(*arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +111,7 @@ class CompiledRobot:
         """Start without any kernel."""
         self._kernels: dict[tuple[str, Variant], Kernel] = {}
         self._functions: dict[tuple[str, str, Variant], Callable[..., Any]] = {}
-        self._resolved: dict[tuple[Any, ...], Kernel] = {}  # by what a call gives; see `Dynamics`
+        self._resolved: dict[Hashable, Kernel] = {}  # by what a call gives; see `Dynamics`
         self._last_payload: tuple[Inertia | None, Array] = None, np.zeros(10)
 
     def kernel(self, name: str, variant: Variant = MOTION_ONLY) -> Kernel:

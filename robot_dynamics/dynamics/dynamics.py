@@ -827,6 +827,8 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
                 enter(self, name, kernel)
             else:
                 self._resolved[name, None, True, True, True] = kernel
+                if self._takes_entries:
+                    self._resolved[name] = kernel
             return kernel
         place = None
         if wrench is not None or payload is not None:

@@ -51,6 +51,8 @@ def single_ir(
     if native_entry.available():
         shapes = _shapes(program)
         functions += single_entry(program.inputs, shapes, scalar, host.typed_pointers)
+    else:
+        functions.append(_buffered(program, SimdType(scalar).bytes, host.typed_pointers))
     lanes = SimdType(scalar), SimdType(scalar, host.lanes(scalar))
     return module(functions, lanes, host.typed_pointers)
 
@@ -74,6 +76,17 @@ def batch_ir(
     if native_entry.available():
         functions += writer.entry(BatchLimits(*limits))
     return module(functions, [lanes], host.typed_pointers)
+
+
+def _buffered(program: Program, size: int, typed_pointers: bool) -> str:
+    """Write `i32 buffered(address)`: `single` of inputs and outputs one after the other."""
+    code, at, places = Code(typed_pointers), 0, []
+    for shape in (*program.inputs.values(), *_shapes(program).values()):
+        places.append(f"i64 {code.let(f'add i64 %first, {at}')}")
+        at += math.prod(shape) * size
+    missed = code.let(f"call i32 @single({', '.join(places)})")
+    code.do(f"ret i32 {missed}")
+    return code.function("define i32 @buffered(i64 %first)")
 
 
 def _shapes(program: Program) -> dict[str, Shape]:

@@ -14,7 +14,7 @@ import functools
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ from robot_dynamics.foundation.arrays import has_masked, refuse_non_finite
 from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
-    from robot_dynamics.compiler.graph.trace import Program
+    from robot_dynamics.compiler.graph.trace import Program, Shape
     from robot_dynamics.compiler.native.entry.chosen_rows import CompiledRowEntry
 
 _log = logging.getLogger(__name__)
@@ -105,13 +105,19 @@ class NativeKernel(Kernel):
         self._builder = builder
         self._code = code
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
-        self._buffers: list[_Buffers] = []  # that no call uses now
+        self._buffers: list[_Buffer] = []  # that no call uses now
         self._batches: dict[tuple[str, bool], _Batch] = {}
         self._followers: set[tuple[str, bool, bool]] = set()
         self._last_code = code  # whose entry is the last one that a call comes to
         self._kept: list[llvm.Loaded] = []  # code whose addresses were given away
         self.has_entry = native_entry.available()
         self._entry = self._own_entry(_decline) if self.has_entry else None
+        if not self.has_entry:
+            prototype = ctypes.CFUNCTYPE(
+                ctypes.c_int32, ctypes.c_void_p
+            )  # quicker than of integers
+            self._buffered = prototype(code.address("buffered"))
+            self._shapes = list(inputs.values())
 
     @property
     def program(self) -> Program:
@@ -121,14 +127,14 @@ class NativeKernel(Kernel):
     def __call__(
         self, *arrays: npt.ArrayLike, out: Any = None, threads: int | None = None
     ) -> Results:
-        """See `Kernel.__call__`. Only unusual calls and batches come here."""
+        """See `Kernel.__call__`. Only unusual calls and batches come here, if there is an entry."""
+        if self._entry is None and out is None and threads is None:
+            answer = self.usual(arrays)
+            if answer is not None:
+                return answer
         check_threads(threads)
         if self._entry is not None:
             answer = self._by_entry(arrays, out, threads)
-            if answer is not None:
-                return answer
-        elif out is None:
-            answer = self._by_buffers(arrays)
             if answer is not None:
                 return answer
         call = check_arguments(self.inputs, self.outputs, arrays, out)
@@ -233,17 +239,25 @@ class NativeKernel(Kernel):
         if before is self._last_code:
             self._last_code = code
 
-    def _by_buffers(self, arrays: tuple[Any, ...]) -> Results | None:
-        """Compute one sample of doubles; None if the arguments are anything else, or not finite."""
-        if len(arrays) != len(self.inputs):
+    def usual(self, arrays: tuple[Any, ...]) -> Results | None:
+        """See `Kernel.usual`."""
+        if self.has_entry or len(arrays) != len(self.inputs):
             return None
         try:
-            buffers = self._buffers.pop()
+            buffer = self._buffers.pop()
         except IndexError:
-            buffers = _Buffers(self)
-        results = buffers.results(arrays)
-        self._buffers.append(buffers)
-        return None if results is None else self.results(results)
+            buffer = _buffer(self.inputs, self.outputs)
+        shapes, results, (inputs, outputs, address) = self._shapes, None, buffer
+        for k, array in enumerate(arrays):
+            if type(array) is not _ARRAY or array.dtype is not _DOUBLE or array.shape != shapes[k]:
+                break
+            inputs[k][...] = array
+        else:
+            if self._buffered(address) == 0:
+                one, make = outputs[0], self.results_class
+                results = one.copy() if make is None else make(*[x.copy() for x in outputs])
+        self._buffers.append(buffer)
+        return results
 
     def _run_single(self, call: Arguments) -> None:
         bad = self._single(*map(_address, (*call.inputs, *call.outputs)))
@@ -305,27 +319,27 @@ class NativeKernel(Kernel):
         return self._batches[scalar, columns]
 
 
-class _Buffers:
-    """Arrays of known address for one call: to ask an array for its own takes longer than a copy.
+class _Buffer(NamedTuple):
+    """Memory of one call at a known address: to ask an array for its own takes longer than a copy.
 
-    Args:
-        kernel: The kernel, whose code for one sample of doubles is called.
+    Attributes:
+        inputs: Places of the inputs.
+        outputs: Places of the outputs, behind them.
+        address: Where the first begins.
     """
 
-    def __init__(self, kernel: NativeKernel) -> None:
-        self._inputs = [(np.empty(shape), shape) for shape in kernel.inputs.values()]
-        self._outputs = [np.empty(shape) for shape in kernel.outputs.values()]
-        places = [*[array for array, _ in self._inputs], *self._outputs]
-        self._run = functools.partial(kernel._single, *map(_address, places))
+    inputs: list[npt.NDArray[Any]]
+    outputs: list[npt.NDArray[Any]]
+    address: int
 
-    def results(self, arrays: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...] | None:
-        """Compute; None if an argument is no array of one sample of doubles, or not finite."""
-        for (buffer, shape), array in zip(self._inputs, arrays, strict=True):
-            known = type(array) is np.ndarray and array.dtype is _DOUBLE
-            if not known or array.shape != shape:
-                return None
-            buffer[...] = array
-        return None if self._run() else tuple([array.copy() for array in self._outputs])
+
+def _buffer(inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> _Buffer:
+    shapes = [*inputs.values(), *outputs.values()]
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    memory = np.empty(ends[-1])
+    parts = zip(np.split(memory, ends[:-1]), shapes, strict=True)
+    places = [part.reshape(shape) for part, shape in parts]
+    return _Buffer(places[: len(inputs)], places[len(inputs) :], _address(memory))
 
 
 class _Batch:
@@ -407,6 +421,8 @@ class _Builder:
         if native_entry.available():
             symbols = [*symbols, "call", "objects"]
             imports = native_entry.imports()
+        elif what == "single":
+            symbols = [*symbols, "buffered"]
         around = cache.environment(self._host) if self._use_cache else None
         name = ""
         if around is not None:
@@ -448,7 +464,7 @@ def _operation_count(program: Program) -> OperationCount:
     return count
 
 
-_DOUBLE = np.dtype(np.float64)
+_ARRAY, _DOUBLE = np.ndarray, np.dtype(np.float64)
 _SCALARS = {"d": "double", "f": "float"}
 
 

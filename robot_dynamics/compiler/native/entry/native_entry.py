@@ -455,7 +455,7 @@ class _NativeMethod:
     def __get__(self, thing: Any, owner: type | None = None) -> Callable[..., Any]:
         if thing is None:
             return self._method
-        if not (available() and thing._takes_entries and _has_place(thing, self._name)):
+        if not (thing._takes_entries and _has_place(thing, self._name)):
             return MethodType(self._method, thing)
         entry: Callable[..., Any] = entries_of(thing).of(self._name, thing).function
         _entered.add(thing)
@@ -471,9 +471,27 @@ def _has_place(thing: Any, name: str) -> bool:
 
 
 def native_method(method: Method) -> Method:
-    """Mark a method whose place an entry may take."""
+    """Mark a method whose place an entry may take; without entries its kernel is asked first."""
+    if not available():
+        return cast(Method, _kernel_first(method))
     _methods[method.__name__] = method
     return cast(Method, _NativeMethod(method))
+
+
+def _kernel_first(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that hands arrays of one motion to the kernel, once that is known.
+
+    Attribute `_resolved` of an object has such kernels by the names of their methods.
+    """
+    name = method.__name__
+
+    @functools.wraps(method)
+    def call(thing: Any, *arrays: Any, **given: Any) -> Any:
+        kernel = None if given else thing._resolved.get(name)
+        answer = None if kernel is None else kernel.usual(arrays)
+        return method(thing, *arrays, **given) if answer is None else answer
+
+    return call
 
 
 class WithNativeMethods(ABCMeta):
