@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.piecewise import maximum, minimum
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.friction import (
@@ -33,6 +33,7 @@ from robot_dynamics.control.friction import (
 )
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.logic import HUGE, both, chosen, first_largest, less
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
@@ -362,7 +363,7 @@ class CollisionMonitor:
         """Start afresh with the next state."""
         self._state = np.zeros((len(ObserverState._fields), len(self._none)))
         self._at = -np.inf
-        self._since, self._above = np.full(len(self._none), np.inf), False
+        self._since: Array = np.full(len(self._none), HUGE)
         self.joint: int | None = None
         if self._memory is not None:
             self._memory.forget()
@@ -421,10 +422,13 @@ class CollisionMonitor:
             p, rate, measured.qd, direction, tau, self._state, self._scalars, self._settings
         )
         worst = largest.item()
-        if worst <= 1.0 and self.joint is None:
-            self._above = False
+        if worst <= 1.0 and self.joint is None:  # the rule has nothing to find
+            self._since[:] = HUGE
             return None
-        return self._judge(share, worst, collision.time, at)
+        joint = -1.0 if self.joint is None else float(self.joint)
+        self._since, joint = judge_contact(share, worst, self._since, joint, collision.time, at)
+        self.joint = None if joint < 0.0 else int(joint)
+        return self.joint
 
     def _take_up(self, model: Model, collision: Collision) -> None:
         """Compute the settings of a model, and start afresh if its momentum has changed."""
@@ -439,17 +443,28 @@ class CollisionMonitor:
             self._memory = FrictionMemory(friction, MEASURED_JUMP)
         self._settings = observer_settings(model, collision)
 
-    def _judge(self, share: Array, worst: float, time: float, at: float) -> int | None:
-        """Return the joint that has been above its threshold for long enough."""
-        if worst < RELEASE:
-            self.joint = None
-        if not self._above:
-            self._since[:], self._above = np.inf, True
-        self._since = np.where(share > 1.0, np.minimum(self._since, at), np.inf)
-        long = self._since <= at - time
-        if long.any() and self.joint is None:
-            self.joint = int(np.argmax(np.where(long, share, 0.0)))
-        return self.joint
+
+def judge_contact(
+    share: Any, worst: Any, since: Any, contact: Any, time: Any, at: Any
+) -> tuple[Any, Any]:
+    """Return the joint with a contact: that above its threshold for long enough.
+
+    Args:
+        share: External efforts relative to their thresholds, shape (n,).
+        worst: The largest of them.
+        since: Times since which joints are above their thresholds, shape (n,), s; `HUGE` for none.
+        contact: Index of the joint with a contact until now, or -1.
+        time: Time after which a joint is in contact, s.
+        at: Time of the state, s.
+
+    Returns:
+        The new `since` and `contact`.
+    """
+    since = chosen(less(1.0, share), minimum(since, at), HUGE + 0.0 * since)
+    long = less(since, at - time + 1e-9)
+    contact = chosen(less(worst, RELEASE), -1.0, contact)
+    joint, largest = first_largest(long * share)
+    return since, chosen(both(less(contact, -0.5), less(0.0, largest)), joint, contact)
 
 
 class EndEffectorWrench(NamedTuple):

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import minimum
 from robot_dynamics.control.collision import (
     LONGEST_GAP_S,
     NOTE_S,
-    RELEASE,
     RETREAT_S,
     ObserverState,
+    judge_contact,
     observer_equations,
 )
 from robot_dynamics.control.counted_twice import TWICE, count_twice
@@ -31,7 +30,6 @@ from robot_dynamics.control.logic import (
     both,
     chosen,
     either,
-    first_largest,
     less,
     negated,
 )
@@ -113,13 +111,9 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
         }
     )
     state, share = found["state"], found["share"]
-    worst = found["largest"][0]
     since = chosen(afresh, HUGE + 0.0 * x.above_since, x.above_since)
-    since = chosen(less(1.0, share), minimum(since, at), HUGE + 0.0 * since)
-    long = less(since, at - x.contact_time + 1e-9)
-    contact = chosen(either(afresh, less(worst, RELEASE)), -1.0, x.contact)
-    i, largest = first_largest(long * share)
-    contact = chosen(both(less(contact, -0.5), less(0.0, largest)), i, contact)
+    contact = chosen(afresh, -1.0, x.contact)
+    since, contact = judge_contact(share, found["largest"][0], since, contact, x.contact_time, at)
     due = either(afresh, negated(less(at - x.noted_at, NOTE_S)))
     path = chosen(due, np.concatenate([x.q[None], x.path[:-1]]), x.path)
     path = chosen(afresh, 0.0 * x.path + x.q, path)
