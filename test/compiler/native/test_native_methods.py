@@ -172,7 +172,9 @@ def test_a_name_bound_before_the_first_call_enters_no_python(robot, state, metho
         np.testing.assert_array_equal(early(*state), expected)
     assert python_calls(lambda: early(*state)) == []
     np.testing.assert_array_equal(early(*[x.tolist() for x in state]), expected)
-    np.testing.assert_array_equal(early(*[np.stack([x, x]) for x in state]), [expected] * 2)
+    # Kernels of one sample and of many may fuse other multiplications: two roundings of 17 N m
+    many = early(*[np.stack([x, x]) for x in state])
+    np.testing.assert_allclose(many, [expected] * 2, rtol=0.0, atol=1e-14)
     assert python_calls(lambda: early(*state)) == []
 
 
