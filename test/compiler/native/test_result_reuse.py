@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from programs import chain, everything_program, inverse_program, random_inputs
+from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.native_kernel import compile_native
 
 pytest.importorskip("llvmlite")
@@ -200,6 +201,7 @@ def test_bytes_written_from_a_result_are_those_of_the_call(kernel, motions):
     np.testing.assert_array_equal(np.array(whole).reshape(-1, 3), expected)
 
 
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 def test_a_caller_who_holds_the_latest_results_gets_no_new_arrays(kernel, motions):
     """The kernel's list, which the garbage collector finds, keeps its arrays."""
     held = collections.deque((kernel(*motions[0]) for _ in range(40)), maxlen=5)
