@@ -189,9 +189,9 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     new = both(seeks, negated(both(x.aimed, negated(new_pose))))
     away = pose_difference(pose.rotation, pose.position, x.pose_rotation, x.pose_position)
     leaves_for, behind = _leaves(x, pose.rotation, away), _behind(x, 1.0)
-    comes_back = both(new, negated(leaves_for))
     waited = both(x.waits, led)
-    released = both(waited, seeks, either(comes_back, negated(any_of(behind))))
+    # A stream that turns back passes the place at which the target ran off and waits
+    released = both(waited, seeks, either(negated(leaves_for), negated(any_of(behind))))
     runs_off = both(
         led, seeks, negated(waited), negated(new), _leaves(x, pose.rotation, pose.twist)
     )

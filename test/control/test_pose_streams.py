@@ -14,7 +14,12 @@ from benchmark.task_space.streams import (
     moved,
 )
 from choices import first
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Controller, Measured, Model, Settings, gains_for
 from robot_dynamics.control.target_motion import JERK_S
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_space import IMPEDANCE
+from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Pose
 
 ALL = "all of that"
@@ -122,3 +127,25 @@ def test_stamps_that_go_back_begin_another_stream():
             target.run(0.05)
         assert target.delay + start == pytest.approx(target.now - 0.95 + 0.075 - 0.05, abs=5e-3)
         target.run(2.0)
+
+
+def test_one_pose_behind_a_stream_out_of_reach_brings_the_arm_back():
+    """The target had run off with the stream, and waited there for the end effector."""
+    arm = Dynamics(read_urdf(find_robot("planar_2r")))
+    model = Model(arm, gains_for(arm))
+    task = Task(model, "endpoint")
+    controller = Controller(model, Settings(mode=IMPEDANCE, settling_time=0.0), task)
+    q, qd, period = np.array([0.8, 0.8]), np.zeros(2), 1e-3
+    start = task.pose(model, q)
+    beyond = Pose(start.rotation, start.translation + [9.0, 0.0, 0.0])
+    for k in range(9000):
+        if 500 <= k < 4000 and k % 50 == 0:
+            task.aim(beyond, k * period)
+        if k == 4000:
+            assert "out of reach" in task.obstacle
+            task.aim(start, k * period)
+        controller.set_state(Measured(q, qd), k * period)
+        qd = qd + period * arm.forward(q, qd, controller.update(k * period).tau)
+        q = q + period * qd
+    assert np.linalg.norm(task.pose(model, q).translation - start.translation) < 0.01
+    assert task.obstacle == ""
