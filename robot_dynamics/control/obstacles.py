@@ -151,7 +151,8 @@ def find_obstacle(
     ended_since = chosen(ended, x.ended_since, x.now)
     stretched = less(x.nearer, NEARER)
     percent = 100.0 * (1.0 - np.sqrt(maximum(1.0 - x.nearer, 0.0)))
-    far = both(held, leads, stretched, less(SHORT_M, behind))
+    to_goal = size_of(x.task_selection[:3] * away)
+    far = both(held, leads, stretched, less(SHORT_M, behind), less(SHORT_M, to_goal))
     stretched_since = chosen(far, x.stretched_since, x.now)
     stay, stays = _stay(x, both(held, rests))
     speed = stay["stays_speed"]
@@ -181,7 +182,7 @@ def find_obstacle(
     before = (x.obstacle, x.obstacle_joint, x.obstacle_value, x.obstacle_limit)
     found = tuple(chosen(same, a, b) for a, b in zip(before, found, strict=True))
     names = ("obstacle", "obstacle_joint", "obstacle_value", "obstacle_limit")
-    distances = np.array([size_of(x.task_selection[:3] * away), turned])
+    distances = np.array([to_goal, turned])
     return {
         "stretched_since": stretched_since,
         "ended_since": ended_since,
