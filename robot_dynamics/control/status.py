@@ -187,7 +187,7 @@ class Sentence(NamedTuple):
 
     def number(self, x: float) -> str:
         """Return a number in words, without an exponent below a million."""
-        whole = 10.0**self.digits <= abs(x) < 1e6
+        whole = 10.0**self.digits - 0.5 <= abs(x) < 1e6
         return f"{x:.0f}" if whole else f"{x:.{self.digits}g}"
 
     def words(self, robot: Robot, i: int, value: float, limit: float) -> str:

@@ -174,7 +174,7 @@ std::string sentence(
   const auto number = [&](double x, const char * quantity) {
     const std::string of = unit(model, i, quantity);
     x = of == quantity ? x : std::abs(x);  // of a joint
-    const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) && std::abs(x) < 1e6;
+    const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) - 0.5 && std::abs(x) < 1e6;
     return text(x, whole ? "%.0f" : format.c_str()) + (of.empty() ? "" : " " + of);
   };
   const std::string remedy = cause.remedy;

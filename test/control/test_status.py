@@ -74,8 +74,8 @@ def test_numbers_of_names_are_their_places_in_tables(names):
 
 def test_numbers_of_a_sentence_have_no_exponent_below_a_million():
     sentence = SENTENCES[Cause.COLLISION]
-    numbers = [sentence.number(x) for x in (0.25, 999.4, 3000.0, 2e6)]
-    assert numbers == ["0.25", "999", "3000", "2e+06"]
+    numbers = [sentence.number(x) for x in (0.25, 999.4, 999.7, 3000.0, 2e6)]
+    assert numbers == ["0.25", "999", "1000", "3000", "2e+06"]
 
 
 def test_a_sentence_names_the_joint_and_gives_its_numbers_with_units(arm):
