@@ -82,6 +82,17 @@ def test_ik_finds_the_positions_of_a_pose(capsys):
     assert np.abs(solutions - pose["q"]).max(axis=1).min() < 1e-8  # far from singular
 
 
+def test_ik_lists_whole_turns(capsys):
+    words = ("ik", "ur5", "--frame", "tool0", "--position", "0.4,0.2,0.3", "--rpy", "3.14,0,0")
+    once = answer(capsys, *words)["solutions"]
+    turned = answer(capsys, *words, "--turns")["solutions"]
+    different = {tuple(np.round(one["q"], 6)) for one in turned}
+    assert len(turned) == len(different) == len(once) * 2**5  # two turns but the elbow
+    for solution in turned:
+        angles = np.remainder(np.array([one["q"] for one in once]) - solution["q"], 2.0 * np.pi)
+        assert np.minimum(angles, 2.0 * np.pi - angles).max(axis=1).min() < ROUND_OFF
+
+
 def test_ik_without_solution_says_why_and_fails(capsys):
     words = ("ik", "ur5", "--frame", "tool0", "--position", "5,0,0")
     found = answer(capsys, *words, status=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -81,18 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
     position = number_list("--position", arguments.position, "xyz")
     found = ik(_rotation(arguments), position, redundant=arguments.redundant)
     if arguments.json:
-        print_json(_answer(ik, found))
+        print_json(_answer(ik, found, arguments.turns))
         return 0 if found.reason is None else 1
     print(f"structure: {ik.structure}")
     if found.reason is not None:
         print(f"no solution: {found.reason}")
         return 1
     table = TextTable(None, ["branch"], [*ik.joint_names, "residual", "within limits"])
-    for k, q in enumerate(found.q):
-        inside = "yes" if found.within_limits[k] else "no"
-        for turned in ik.turns(q) if arguments.turns and found.within_limits[k] else [q]:
-            cells = [f"{x:.6f}" for x in turned]
-            table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
+    for branch, q, residual, within, _ in _rows(ik, found, arguments.turns):
+        cells = [f"{x:.6f}" for x in q]
+        table.add_row(branch, *cells, f"{residual:.1e}", "yes" if within else "no")
     Printer()(table)
     for branch, self_motion in zip(found.branch, found.self_motion, strict=True):
         if self_motion is not None:
@@ -102,13 +101,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _answer(ik: InverseKinematics, found: InverseSolutions) -> dict[str, Any]:
-    names = ("branch", "q", "residual", "within_limits", "self_motion")
-    rows = zip(*(getattr(found, name) for name in names), strict=True)
+ROW = ("branch", "q", "residual", "within_limits", "self_motion")
+"""Attributes of `InverseSolutions` of which a solution is a row."""
+
+
+def _rows(ik: InverseKinematics, found: InverseSolutions, turns: bool) -> Iterator[tuple[Any, ...]]:
+    """Yield the solutions; with `turns`, each at all its multiples of 2 pi within the limits."""
+    for branch, q, *more in zip(*(getattr(found, name) for name in ROW), strict=True):
+        _, within, _ = more
+        for turned in ik.turns(q) if turns and within else [q]:
+            yield branch, turned, *more
+
+
+def _answer(ik: InverseKinematics, found: InverseSolutions, turns: bool) -> dict[str, Any]:
     return {
         "structure": ik.structure,
         "joints": ik.joint_names,
-        "solutions": [dict(zip(names, row, strict=True)) for row in rows],
+        "solutions": [dict(zip(ROW, row, strict=True)) for row in _rows(ik, found, turns)],
         "reason": found.reason,
     }
 
