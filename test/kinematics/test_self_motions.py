@@ -141,6 +141,7 @@ def test_texts_are_those_of_the_call_whenever_they_are_read():
             assert one.self_motion.tolist() == many.self_motion[k][valid].tolist()
             assert one.self_motion.tolist() == kept.self_motion[k][valid].tolist()
             assert one.reason is one.reason
+            assert f"reason={one.reason!r}, self_motion={one.self_motion!r})" in repr(one)
             np.testing.assert_array_equal(one.q, many.q[k][valid])
             np.testing.assert_array_equal(one.within_limits, many.within_limits[k][valid])
             pose[0][:], pose[1][:] = R[k], p[k]

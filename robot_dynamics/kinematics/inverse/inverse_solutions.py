@@ -65,6 +65,10 @@ class InverseSolutions(_Fields):
         found: Array = self.motion(self.pose) if callable(self.motion) else self.motion
         return found
 
+    def __repr__(self) -> str:
+        names = (*self._fields[:5], "reason", "self_motion")
+        return f"InverseSolutions({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return InverseSolutions, (*self[:5], self.reason, self.self_motion)
 
