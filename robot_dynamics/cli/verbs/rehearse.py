@@ -45,7 +45,7 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, ideal_gains
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.export.controllers_config import CONTROLLER
 from robot_dynamics.export.drivers import recognized
-from robot_dynamics.foundation.node_parameters import by_node
+from robot_dynamics.foundation.nested_parameters import ANY_NODE, by_node
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.robot.catalogue import located
@@ -311,8 +311,8 @@ def controller_values(path: str) -> dict[str, Any]:
     wanted = "controller_node: {ros__parameters: {...}}"
     found: dict[str, dict[str, Any]] = {}
     for node, values in by_node(read_yaml(path, ArgumentError, wanted)):
-        found.setdefault(node, {}).update(values)
-    common, manager = found.pop("**", {}), found.get("controller_manager", {})
+        found.setdefault(ANY_NODE[0] if node in ANY_NODE else node, {}).update(values)
+    common, manager = found.pop(ANY_NODE[0], {}), found.get("controller_manager", {})
     only = next(iter(found.values()), None) if len(found) == 1 else None
     own = found.get("controller_node", found.get(CONTROLLER, only))
     if own is None:

@@ -14,7 +14,7 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.foundation.node_parameters import by_node
+from robot_dynamics.foundation.nested_parameters import ANY_NODE, by_node
 
 
 def check_config(argument: str, path: str) -> None:
@@ -51,7 +51,7 @@ def parameter_in(path: str, node: str, name: str) -> object:
     """
     found: object = None
     for one, values in by_node(yaml.safe_load(Path(path).read_text(encoding="utf-8"))):
-        if one in (node, "**", "*"):
+        if one in (node, *ANY_NODE):
             found = values.get(name, found)
     return found
 

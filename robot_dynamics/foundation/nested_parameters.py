@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+ANY_NODE = ("**", "*")
+"""Names in a parameter file that stand for every node."""
+
 
 def by_node(tree: object, node: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield nodes without their namespaces, and their parameters by names with dots."""
