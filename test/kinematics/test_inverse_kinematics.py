@@ -247,9 +247,11 @@ def test_a_pose_that_a_quartic_finds_out_of_reach_says_how_far():
 
 def test_a_pose_inside_the_cylinder_of_the_shoulder_names_it():
     ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
-    found = ik(np.eye(3), [0.0, 0.0, 0.5])  # too near to the axis of joint 1
+    found = ik(np.eye(3), [0.06, 0.0, 0.5])  # nearer to the axis of joint 1 than d_4 = 0.10915 m
     assert found.q.shape == (0, 6)
-    assert found.reason.startswith("out of reach for 'shoulder_pan_joint': its circle of radius")
+    reason = "out of reach for 'shoulder_pan_joint': its circle of radius {0} m is missed by {0} m"
+    numbers = re.fullmatch(reason.format(r"(\S+)"), found.reason).groups()
+    assert [float(x) for x in numbers] == pytest.approx([0.06, 0.10915 - 0.06], rel=5e-3)
 
 
 @pytest.mark.parametrize("name", ["ur5", "puma_lee", "any_wrist"])
