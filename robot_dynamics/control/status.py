@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.logic import chosen, either, less, negated
+from robot_dynamics.foundation.numbers import short_number
 from robot_dynamics.trajectory.motion_limits import QUANTITIES, unit_of
 
 if TYPE_CHECKING:
@@ -186,9 +187,8 @@ class Sentence(NamedTuple):
     digits: int = 3
 
     def number(self, x: float) -> str:
-        """Return a number in words, without an exponent below a million."""
-        whole = 10.0**self.digits - 0.5 <= abs(x) < 1e6
-        return f"{x:.0f}" if whole else f"{x:.{self.digits}g}"
+        """Return the text of a number."""
+        return short_number(x, self.digits)
 
     def words(self, robot: Robot, i: int, value: float, limit: float) -> str:
         """Return the sentence on joint i, or on none if i is negative."""

@@ -1,4 +1,4 @@
-"""Numbers in text, from a command line, a URDF or a file: one reader for all of them.
+"""Numbers in text: one reader for a command line, a URDF or a file, one writer for messages.
 
 Python's `float` also reads 1_0, digits of other scripts, and numbers between non-breaking spaces.
 """
@@ -38,6 +38,12 @@ def whole_number_from(text: str) -> int:
     if not re.fullmatch(r"[+-]?\d{1,18}", text.strip(SPACES), re.ASCII):
         raise ValueError(f"invalid literal for int() with base 10: {text!r}")
     return int(text)
+
+
+def short_number(x: float, digits: int = 3) -> str:
+    """Return a number with these significant digits, without an exponent below a million."""
+    whole = 10.0**digits - 0.5 <= abs(x) < 1e6
+    return f"{x:.0f}" if whole else f"{x:.{digits}g}"
 
 
 def words_of(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from robot_dynamics.control import effort_limits
 from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import short_number
 from robot_dynamics.kinematics.forward_kinematics import FramePose, link_poses
 from robot_dynamics.robot import JointType, Robot, merge_fixed
 from robot_dynamics.spatial import Pose
@@ -217,7 +218,7 @@ class Marks:
             part = wrench[3 * k : 3 * k + 3]
             end, size = p + scale * R @ part, float(np.linalg.norm(part))
             yield self._arrow("wrench", k, p, end, colour)
-            text = f"{name} {size:.3g} {unit}" if size else ""
+            text = f"{name} {short_number(size)} {unit}" if size else ""
             yield self._label("wrench", 2 + k, end, text, lines=1.0 + k)
 
     def _target(self, now: Snapshot) -> Iterator[Mark]:
@@ -232,7 +233,8 @@ class Marks:
             yield Mark("target", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
         off = pose_error(end_effector, target)
         length, angle = (float(np.linalg.norm(part)) for part in (off[:3], off[3:]))
-        text = f"target: {1e3 * length:.3g} mm, {np.degrees(angle):.3g} deg" if shown else ""
+        distance, turn = short_number(1e3 * length), short_number(float(np.degrees(angle)))
+        text = f"target: {distance} mm, {turn} deg" if shown else ""
         yield self._label("target", 2, p, text, lines=-2.0)
 
     def _label(self, name: str, number: int, at: Array, text: str, lines: float = 1.0) -> Mark:

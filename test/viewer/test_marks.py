@@ -104,6 +104,8 @@ def test_arrows_have_labels_and_colours_of_their_own(marks):
     assert found["gravity", 1].text == "gravity"
     arrows = [mark for mark in found.values() if mark.kind is Kind.ARROW]
     assert len({mark.colour for mark in arrows}) == len(arrows) == 3
+    large = shown(marks, [0.3, 0.4], wrench=np.array([3000.0, 0.0, 4000.0, 0.0, 999.7, 0.0]))
+    assert [large["wrench", k].text for k in (2, 3)] == ["force 5000 N", "moment 1000 N m"]
     none = shown(marks, [0.3, 0.4])
     assert not (none["wrench", 2].shown or none["wrench", 3].shown)
 
@@ -129,6 +131,9 @@ def test_a_law_in_task_space_shows_target_and_error_in_place_of_the_reference(ro
     found = shown(marks, q, q_d=q_d, end_effector=end_effector, target=target)
     assert not found["reference", 0].shown
     assert found["target", 2].text == "target: 50 mm, 30 deg"
+    far = Pose(target.rotation, end_effector.translation + [0.9, 0.0, 1.2])
+    label = shown(marks, q, end_effector=end_effector, target=far)["target", 2]
+    assert label.text == "target: 1500 mm, 30 deg"
     np.testing.assert_allclose(
         found["target", 1].points[0], end_effector.translation, atol=ROUND_OFF
     )
