@@ -71,10 +71,10 @@ class Plots:
     def __init__(
         self, server: viser.ViserServer, robot: Robot, links: Sequence[str], limit: Array
     ) -> None:
-        joints, links = robot.joint_names[:MOST_CURVES], links[:MOST_CURVES]
+        joints = robot.joint_names
         self._limit = limit
-        self._joints = robot.joint_names
-        self._few, self._links = len(joints), len(links)
+        self._joints = joints
+        self._few, self._links = (min(len(names), MOST_CURVES) for names in (joints, links))
         panel = server.gui.add_panel()
         panel.dock_right()
         panel.set_width(430)
@@ -91,8 +91,8 @@ class Plots:
             parts = ("measured", "model", *CAUSES)
             causes = _plot(gui, "its effort by cause, N m or N", parts, 0.05)
             by_link = _plot(gui, "its effort by causing link, N m or N", links, 0.05)
-        self._motion = _Curves([(plot, len(joints)) for plot in motion])
-        self._parts = _Curves([(causes, len(parts)), (by_link, len(links))])
+        self._motion = _Curves([(plot, self._few) for plot in motion])
+        self._parts = _Curves([(causes, len(parts)), (by_link, self._links)])
 
     def add(self, now: Snapshot) -> None:
         """Add a moment; `draw` shows it."""
@@ -124,6 +124,9 @@ def _plot(gui: viser.GuiApi, title: str, names: Sequence[str], least: float) -> 
 
     Its axis reaches from -least to least where all values are smaller, so that ticks can be read.
     """
+    if len(names) > MOST_CURVES:
+        title += f"; first {MOST_CURVES} of {len(names)}"
+        names = names[:MOST_CURVES]
     empty = tuple(np.zeros(1) for _ in range(len(names) + 1))
     curves = [
         uplot.Series(label=name, stroke=COLOURS[k % len(COLOURS)], width=1.6)
