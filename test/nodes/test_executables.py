@@ -91,8 +91,8 @@ def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "unknown"),
     [
-        (["--rate", "5", "--ros-args", "-p", "urdf_path:=planar_2r"], "'--rate', '5'"),
-        (["--ros-args", "urdf_path:=planar_2r"], "'urdf_path:=planar_2r'"),
+        (["--rate", "5", "--ros-args", "-p", "urdf_path:=planar_2r"], "arguments '--rate', '5'"),
+        (["--ros-args", "urdf_path:=planar_2r"], "argument 'urdf_path:=planar_2r'"),
     ],
 )
 def test_an_argument_that_is_not_known_is_refused_in_one_line(arguments, unknown):
@@ -100,7 +100,7 @@ def test_an_argument_that_is_not_known_is_refused_in_one_line(arguments, unknown
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert output.splitlines()[1:] == [
-        f"trajectory_node: unknown argument {unknown}; parameters go behind --ros-args -p, as in "
+        f"trajectory_node: unknown {unknown}; parameters go behind --ros-args -p, as in "
         "'--ros-args -p urdf_path:=panda'; --help says more"
     ]
 

@@ -291,8 +291,9 @@ def usage(kind: type[RobotNode[Any]]) -> str:
 
 def _refuse(name: str, unknown: Sequence[str]) -> int:
     """Print the unknown arguments of a node; return the exit status."""
+    arguments = "argument" if len(unknown) == 1 else "arguments"
     print(
-        f"{name}: unknown argument {', '.join(map(repr, unknown))}; parameters go behind "
+        f"{name}: unknown {arguments} {', '.join(map(repr, unknown))}; parameters go behind "
         "--ros-args -p, as in '--ros-args -p urdf_path:=panda'; --help says more",
         file=sys.stderr,
     )
