@@ -38,12 +38,15 @@ class VelocityEstimate:
         self._q, self._behind, self._qd = (np.full(self._n, np.nan) for _ in range(3))
 
     def feed(self, time: float, q: Array, joints: Array | slice) -> Array:
-        """Take positions; return the velocities, NaN at the first positions of a joint.
+        """Take positions of some joints and return their velocities.
 
         Args:
             time: Time of the measurement, s; a joint begins anew where it goes back.
             q: Positions of these joints, shape (k,), rad or m.
             joints: Their indices.
+
+        Returns:
+            Velocities, shape (k,), rad/s or m/s; NaN at the first position of a joint.
         """
         w, dt = self._w, time - self._at[joints]
         turning = None if self._continuous is None else self._continuous[joints]

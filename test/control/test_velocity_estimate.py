@@ -52,8 +52,21 @@ def test_a_joint_that_turns_without_end_does_not_jump():
     np.testing.assert_allclose(fed(estimate, np.arange(0.0, 6.0, 0.01), wrapped)[1:], 2.0)
 
 
+def test_joints_come_at_times_of_their_own():
+    """The last two joints, one of which turns without end, and the first one take turns."""
+    estimate, rates = VelocityEstimate(3, 20.0, np.array([False, True, False])), [1.0, 2.0, -3.0]
+    for k, time in enumerate(np.arange(0.0, 6.0, 0.01)):
+        joints = np.array([[1, 2], [0]][k % 2])
+        q = time * np.array(rates)[joints]
+        q = np.where(joints == 1, np.mod(q + np.pi, 2.0 * np.pi) - np.pi, q)
+        found = estimate.feed(time, q, joints)
+        expected = np.nan if k < 2 else np.array(rates)[joints]
+        np.testing.assert_allclose(found, np.broadcast_to(expected, joints.shape))
+
+
 def test_a_clock_that_goes_back_begins_anew_and_a_repeated_state_changes_nothing():
     estimate = VelocityEstimate(1, 20.0)
     fed(estimate, [0.0, 0.1, 0.2], lambda t: t)
-    assert estimate.feed(0.2, np.array([0.2]), ALL)[0] == pytest.approx(1.0)
+    for time in (0.2, 0.3):
+        assert estimate.feed(time, np.array([time]), ALL)[0] == pytest.approx(1.0)
     assert np.isnan(estimate.feed(0.1, np.array([0.1]), ALL)[0])
