@@ -14,6 +14,7 @@ from robot_dynamics.control import Controller, Measured, Model, Settings, Status
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.target_motion import JERK_S, pose_error, target_equations
+from robot_dynamics.control.targets import WRENCH_RAMP_S
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import EndEffectorMobility, ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
@@ -206,6 +207,19 @@ def test_a_wrench_pushes_while_it_lasts():
     pushed = loop.run(0.99).pose.translation - start
     assert abs(pushed[0] * settings.stiffness[0, 0] - 10.0) < 0.1  # N, once it has settled
     assert np.abs(loop.run(1.5).pose.translation - start).max() < 1e-4
+
+
+def test_a_wrench_that_changes_in_every_cycle_is_followed():
+    """Each change begins a new ramp where the last one was: together, a first-order lag."""
+    loop = Loop(IMPEDANCE).run(0.4)
+    for k in range(1000):
+        loop.task.exert(np.array([10.0 + 1e-3 * k, 0.0, 0.0, 0.0, 0.0, 0.0]), loop.now, lasts=0.1)
+        loop.run(PERIOD)
+    exerted = loop.task.field("exerted")
+    left = np.exp(-1.0 / WRENCH_RAMP_S)
+    expected = 10.0 * (1.0 - left) + 1.0 - WRENCH_RAMP_S * (1.0 - left)
+    assert exerted[0] == pytest.approx(expected, abs=0.02)  # N
+    assert not exerted[1:].any()
 
 
 PRESSED = ("motion", "force", *("motion",) * 4)
