@@ -380,7 +380,7 @@ class _Target:
         goal_p = chosen(ends, x.pose_position, self.goal_position)
 
         speeds = np.array([size_of(self.twist[:3]), size_of(self.twist[3:])])
-        slower = both(less(x.attainable, 1.0), 1.0) * less(RESTING * x.task_speed, speeds)
+        slower = both(less(x.attainable, 1.0), less(RESTING * x.task_speed, speeds))
         speed = chosen(slower, x.attainable * speeds, x.task_speed)
         goes = either(self.seeks, any_of(less(0.0, abs(self.requested))))
         begun = less(0.0, self.braking)
