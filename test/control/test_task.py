@@ -92,6 +92,20 @@ def test_a_distant_target_is_reached_at_limited_speed_and_without_a_step(mode, r
     assert np.abs(np.diff(loop.efforts, axis=0)).max() < 10.0
 
 
+def test_a_target_moves_no_faster_than_the_joints_can():
+    loop = Loop(IMPEDANCE)
+    fast = {"speed": (3.0, 3.0), "acceleration": (10.0, 10.0)}
+    loop.task.use(replace(loop.task.settings, **fast))
+    loop.run(0.1)
+    target = Pose(loop.pose.rotation, loop.pose.translation + [0.0, 0.6, 0.1])
+    loop.task.aim(target, loop.now)
+    for _ in range(50):
+        loop.run(0.01)
+        behind = np.linalg.norm(loop.task.field("task_error")[:3])
+        assert behind < 0.05  # m; the end effector is 0.18 m behind a target at full speed
+        assert not loop.task.field("waits")
+
+
 def test_a_twist_moves_the_end_effector_until_it_is_stale():
     loop = Loop(IMPEDANCE).run(0.5)
     before = loop.pose.translation
