@@ -70,7 +70,7 @@ def launch(domain):
     yield from launcher(domain)
 
 
-# Tests of nodes, pages and commands: they wait for motions, messages and processes. One worker runs
+# Tests of nodes and pages: they wait for motions, messages and processes. One worker runs
 # all files of a tuple: two arms at once that several processes balance would disturb each other
 WAITING = {
     "arms": ("test/nodes/system/", "test/nodes/test_monitor_node.py"),
@@ -82,7 +82,13 @@ WAITING = {
         "test/test_moveit_client.py",
         "test/test_launch.py",
     ),
-    None: ("test/nodes/", "test/viewer/", "test/cli/", "test/recordings/"),
+    None: (
+        "test/nodes/",
+        "test/viewer/",
+        "test/cli/test_rehearse.py",
+        "test/cli/test_ros.py",
+        "test/recordings/test_recorder_node.py",
+    ),
 }
 
 
