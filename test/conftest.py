@@ -128,15 +128,10 @@ def pytest_xdist_make_scheduler(config, log):
     """
     from xdist.scheduler import LoadFileScheduling
 
-    thorough = config.getvalue("markexpr") == "thorough"
-
     class Halves(LoadFileScheduling):
         def _split_scope(self, nodeid):
             found = (name for name, paths in WAITING.items() if name and nodeid.startswith(paths))
-            if group := next(found, None):
-                return group
-            # The thorough tests of one file may take both halves' time
-            return nodeid.split("[")[0] if thorough else super()._split_scope(nodeid)
+            return next(found, None) or super()._split_scope(nodeid)
 
         def _computes(self, node):
             return int(node.gateway.id.removeprefix("gw")) % 2 == 1

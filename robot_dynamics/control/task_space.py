@@ -29,6 +29,9 @@ PROJECTORS = (CONSISTENT, KINEMATIC)
 TINY = 1e-30
 """Added to squares below a root, far below the square of any error."""
 
+NO_ERROR = 1e-12
+"""Square of an error that is none, m^2: what remains of it is round-off."""
+
 SINGULAR = 1e-9
 """Smallest mobility in a direction of the task, as a share of the largest."""
 
@@ -498,7 +501,8 @@ def _removable(error: Array, first: Array, tried: Array) -> Any:
     """
     square, slope = error @ error + TINY, error @ first
     bend = tried @ tried - square + 2.0 * slope
-    return select(bend, 0.0, 1.0, minimum(slope * slope / (maximum(bend, TINY) * square), 1.0))
+    share = minimum(slope * slope / (maximum(bend, TINY) * square), 1.0)
+    return select(minimum(bend, square - NO_ERROR), 0.0, 1.0, share)
 
 
 def _between_ends(q: Array, qd: Array, ends: Array, rate: Any) -> tuple[Array, Array]:

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -156,22 +155,16 @@ class Silent(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def found(site):
+def found(site, browser):
     """A function that asks the search of the site, as its page does."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium on the PATH")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     worker = next((site / "assets" / "javascripts" / "workers").glob("search.*.js"))
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.goto(f"http://127.0.0.1:{server.server_port}/index.html")
-        tab.evaluate(START, f"/{worker.relative_to(site)}")
-        yield lambda query: tab.evaluate(QUERY, query)
-        browser.close()
+    tab = browser.new_page()
+    tab.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+    tab.evaluate(START, f"/{worker.relative_to(site)}")
+    yield lambda query: tab.evaluate(QUERY, query)
+    tab.close()
     server.shutdown()
     server.server_close()
 
