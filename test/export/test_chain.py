@@ -495,7 +495,7 @@ def test_a_tracking_error_stops_the_arm_until_resume_and_its_goal_is_aborted(cha
     before = len(chain.log)
     sent = chain.send(WAY, 6.0)
     chain.moves()
-    assert chain.peer.set_parameter(CONTROLLER, name, 1e-5).successful
+    assert chain.peer.set_parameter(CONTROLLER, name, 1e-7).successful
     chain.sees("stopped", before)
     held = chain.rests()
     status, result = sent.end()
@@ -507,7 +507,7 @@ def test_a_tracking_error_stops_the_arm_until_resume_and_its_goal_is_aborted(cha
     assert np.abs(held - begin).max() < 0.75 * np.abs(WAY).max()
     (line,) = [x for x in chain.log[before:].splitlines() if "stopped" in x]
     assert f"stopped: joint '{chain.names[0]}' is " in line
-    assert "rad from its reference, beyond its limit of 1e-05 rad; " in line
+    assert "rad from its reference, beyond its limit of 1e-07 rad; " in line
     assert line.endswith(f"; call /{CONTROLLER}/resume to go on")
     assert chain.peer.set_parameter(CONTROLLER, name, usual).successful
     chain.peer.resume(CONTROLLER)
