@@ -183,7 +183,7 @@ class JointReader:
             self._refuse_infinite(new, sender.target)
         self.values[:, sender.target] = new
         taken = self._taken(sender, stamp)
-        self.whole &= not absent or not set(absent).intersection(self._required)
+        self.whole &= set(absent).isdisjoint(self._required)
         return taken
 
     def _taken(self, sender: Sender, stamp: int) -> bool:

@@ -31,7 +31,7 @@ class OneSource:
             number: Its number.
             at: Time at which it is read, ns.
         """
-        if number is None or self._in_a_row < KEPT_AFTER or at - self._at > SILENT_NS:
+        if number is None or not self._keeps(at):
             return False
         return not 0 < number - self._number <= MOST_LOST
 
@@ -45,7 +45,10 @@ class OneSource:
         """
         if number is None:
             return
-        kept = self._in_a_row >= KEPT_AFTER and at - self._at <= SILENT_NS
         goes_on = whole and number == self._number + 1
-        self._in_a_row = self._in_a_row + 1 if kept or goes_on else int(whole)
+        self._in_a_row = self._in_a_row + 1 if goes_on or self._keeps(at) else int(whole)
         self._number, self._at = number, at
+
+    def _keeps(self, at: int) -> bool:
+        """Return whether one publisher is followed, and no other."""
+        return self._in_a_row >= KEPT_AFTER and at - self._at <= SILENT_NS
