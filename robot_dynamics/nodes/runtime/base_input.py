@@ -60,14 +60,17 @@ class BaseInput:
                     "base_motion odom needs the package nav_msgs; install it, or take imu"
                 ) from None
         self._take: Callable[[Any, float, float], None] = take
-        self.source = node.create_loop_subscriber(kind, self._topic, self._on_message, STATE_QOS)
+        self.source = node.create_loop_subscriber(
+            kind, self._topic, self._on_message, STATE_QOS, one_source=True
+        )
         count = partial(node.count_publishers, self._topic)  # Humble counts no others
         self._publishers = getattr(self.source.handle, "get_publisher_count", count)
         node.call_every(WATCH_PERIOD_S, self._watch)
 
-    def _on_message(self, msg: Any) -> None:
+    def _on_message(self, msg: Any) -> bool:
+        """Take a message; whether it counts."""
         if self._publishers() > self._allowed:
-            return
+            return False
         now = self._node.now()
         try:
             self._take(msg, self._measured_at(msg, now), now)
@@ -75,6 +78,8 @@ class BaseInput:
             self._node.throttled_log.warn(
                 self._topic, f"{self._topic}: {error}; the message is ignored"
             )
+            return False
+        return True
 
     def _measured_at(self, msg: Any, now: float) -> float:
         """Time of a measurement, s; that of its arrival if it has none."""

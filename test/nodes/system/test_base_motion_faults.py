@@ -109,12 +109,16 @@ def publisher_of(peer):
 
 @pytest.mark.parametrize("topic", FAULTS)
 def test_each_fault_of_the_topic_has_one_line_and_the_arm_stands(topic, start, peer, publisher_of):
-    faulty, clock = {}, peer.node.get_clock()
+    faulty, lying, clock = {}, [], peer.node.get_clock()
+    lies = {"force": -9.81} if topic == "imu" else {"spin": 5.0}
 
     def publish(publisher):
+        """Publish the truth first: a gap before it, on a busy machine, may explain a jump."""
         now = clock.now().nanoseconds
         publisher.publish(message(now, topic))
         publisher.publish(message(now + 1000, topic, **faulty))
+        for other in lying:
+            other.publish(message(now + 2000, topic, **lies))
 
     timer = publisher_of(topic, publish)
     tilted = (9.81 * np.array([np.sin(TILT), 0.0, -np.cos(TILT)])).tolist()
@@ -149,12 +153,9 @@ def test_each_fault_of_the_topic_has_one_line_and_the_arm_stands(topic, start, p
         more()
     rival = rclpy.create_node("rival", context=peer.context)
     with expect(f"{topic} is published by /peer and /rival; {LAST}, until one is left"):
-        false = rival.create_publisher(KINDS[topic](), topic, 10)
-        lies = {"force": -9.81} if topic == "imu" else {"spin": 5.0}
-        lying = peer.node.create_timer(
-            0.01, lambda: false.publish(message(clock.now().nanoseconds, topic, **lies))
-        )
-    peer.node.destroy_timer(lying)
+        lying.append(rival.create_publisher(KINDS[topic](), topic, 10))
+    false = lying.pop()
+    more()  # until no timer publishes with it
     with expect(f"{topic} again: the base moves as measured"):
         rival.destroy_publisher(false)
     with expect(f"no {topic} for {TIMEOUT} s; {LAST}"):
