@@ -2,13 +2,33 @@
 
 import signal
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import yaml
 
 from ros_system import PATIENCE, wait_for
+
+
+def start_in_step(start, common, own, words=()):
+    """Start simulator, feedforward and controller in one process, on simulated time.
+
+    Args:
+        start: Starts a node: see the fixture of that name.
+        common: Parameters of all nodes.
+        own: Further parameters by the name of a node.
+        words: Further arguments.
+    """
+    parts = {node: dict(values) for node, values in own.items()}
+    parts.setdefault("simulator_node", {})["publish_clock"] = True
+    sections = {f"/**/{node}": {"ros__parameters": part} for node, part in parts.items()}
+    with NamedTemporaryFile("w", suffix=".yaml") as file:  # read before the process says anything
+        yaml.safe_dump(sections, file)
+        file.flush()
+        words = [*words, "--params-file", file.name]
+        process = start("composed_nodes", {**common, "use_sim_time": True}, words)
+        process.wait_for_log("ready for trajectories")
+    return process
 
 
 class ArmSystem:
@@ -51,23 +71,18 @@ class ArmSystem:
         if apart:
             for name in self.NODES:
                 self.launch(name)
-        with TemporaryDirectory() as folder:
-            if not apart:
-                self._launch_in_step(folder)
-            self.wait_until_it_tracks()
+        else:
+            self._launch_in_step()
+        self.wait_until_it_tracks()
 
-    def _launch_in_step(self, folder):
-        """Start one process with all nodes; they read parameters of their own from a folder."""
-        own = {f"{name}_node": dict(values) for name, values in self._own.items()}
-        own.setdefault("simulator_node", {})["publish_clock"] = True
-        parts = {f"/**/{name}": {"ros__parameters": part} for name, part in own.items()}
-        (file := Path(folder) / "own.yaml").write_text(yaml.safe_dump(parts))
-        words = [*self._space, "--params-file", str(file)]
+    def _launch_in_step(self):
+        own = {f"{name}_node": values for name, values in self._own.items()}
+        words = [*self._space]
         for name, given in self._remapped.items():
             for option, rule in zip(given[::2], given[1::2], strict=True):
                 words += [option, f"{name}_node:{rule}" if option == "-r" else rule]
-        common = {**self._common, "use_sim_time": True}
-        self.processes = dict.fromkeys(self.NODES, self._start("composed_nodes", common, words))
+        together = start_in_step(self._start, self._common, own, words)
+        self.processes = dict.fromkeys(self.NODES, together)
 
     def launch(self, name):
         """Start one node, again if it has run before."""

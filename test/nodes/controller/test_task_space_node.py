@@ -13,6 +13,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from arm_system import start_in_step
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control.task_settings import EndEffectorMobility
 from robot_dynamics.nodes.ros.task_space_messages import pose_from_msg, pose_msg, twist_msg
@@ -26,13 +27,11 @@ START = [0.0, -1.2, 1.6, -1.9, -1.57, 0.0]
 NODE, ROOT, END_EFFECTOR, RATE = "controller_node", ROBOT.links[0].name, "tool0", 250.0
 COMMON = {"urdf_path": "ur5", "rate": RATE}
 CONTROL = {
-    **COMMON,
     "mode": "cartesian_impedance",
     "settling_time": 0.05,
     "state_timeout": 5.0,
 }
 PLANT = {
-    **COMMON,
     "initial_positions": START,
     "command_timeout": 3600.0,  # it keeps the last command
 }
@@ -41,14 +40,14 @@ STILL = 1e-3  # m and rad: an arm at rest under friction, far below every motion
 
 
 class Arm:
-    """A simulated UR5 under a controller, and the targets of its end effector."""
+    """A simulated UR5 under a controller, in one process, and the targets of its end effector."""
 
     def __init__(self, start, peer):
         self._start, self.peer = start, peer
-        self.processes, self.targets = {}, {}
+        self.node, self.targets = None, {}
         self.poses = peer.listen(PoseStamped, "cartesian_pose")
         self.errors = peer.listen(TwistStamped, "cartesian_error")
-        self.commands = peer.listen(Float64MultiArray, "effort_command")
+        self.commands = peer.listen(Float64MultiArray, "effort_command", 1000)
         self.states = peer.listen(JointState, "joint_states")
         self.restore()
         self.targets = {
@@ -67,24 +66,11 @@ class Arm:
 
         A failed test may leave the arm stopped, and anywhere.
         """
-        for process in reversed(self.processes.values()):
-            assert process.stop() is not None
-        self.processes.clear()
-        self.launch("simulator", "simulator_node", PLANT)
-        self.launch("controller", NODE, CONTROL)
+        assert self.node is None or self.node.stop() is not None
+        self.node = start_in_step(self._start, COMMON, {"simulator_node": PLANT, NODE: CONTROL})
         self.node.wait_for_log("holding the end effector: no target asks for motion")
         for topic, target in self.targets.items():
             wait_for(target.get_subscription_count, f"a subscriber of {topic}")
-
-    def launch(self, part, name, parameters):
-        """Start and return a process, the next one of its part in the system."""
-        self.processes[part] = self._start(name, parameters)
-        return self.processes[part]
-
-    @property
-    def node(self):
-        """The present controller."""
-        return self.processes["controller"]
 
     @property
     def pose(self):
@@ -374,10 +360,7 @@ def test_impossible_settings_are_refused_in_one_line(arm, values, reason):
 
 
 def test_the_end_effector_is_that_of_the_rule_and_is_logged(arm):
-    assert (
-        f"the end effector is '{END_EFFECTOR}'; task.frame names another"
-        in arm.processes["controller"].log
-    )
+    assert f"the end effector is '{END_EFFECTOR}'; task.frame names another" in arm.node.log
 
 
 def test_unknown_end_effectors_are_refused_by_name(arm):
