@@ -37,6 +37,9 @@ demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
 # Keep byte code, also against the shell's setting: every process of a test would compile all again
 test test-thorough test-kilted: export PYTHONDONTWRITEBYTECODE =
 
+# Workers share the processors: threads of BLAS would wait for each other, and compute meanwhile
+test test-thorough test-kilted: export OPENBLAS_NUM_THREADS = 1
+
 # Kernels of tests run a few times: the lowest level compiles them in a quarter of the time
 test: export ROBOT_DYNAMICS_CODE_LEVEL = 0
 test: $(VENV)/.test $(VENV)/.interfaces

@@ -69,6 +69,7 @@ def test_the_model_is_watched_if_asked_for_at_a_rate_of_its_own(launch, composed
         peer.close()
 
 
+@pytest.mark.thorough
 def test_the_circle_of_a_publication_is_sent(launch):
     peer = Peer(launch.domain)
     try:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from choices import first
 from driven_arm import STATES, urdf
 from robot_dynamics import read_urdf
 from robot_dynamics.cli import main
@@ -186,7 +187,7 @@ def test_what_a_robot_adds_itself_is_left_out_of_controller_and_arm(tmp_path, ca
     assert all(row["worst"] < 0.1 for row in still)
 
 
-@pytest.mark.parametrize("added", [True, False])
+@pytest.mark.parametrize("added", first([False], [True, False]))
 def test_an_arm_moves_by_its_velocities_as_its_robot_compensates_them(monkeypatch, added):
     monkeypatch.setattr(fault_sweep, "MASS_ERROR", 0.0)
     monkeypatch.setattr(fault_sweep, "UNKNOWN_FRICTION", 0.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from choices import first
 from elastic_arm import arm_of, elastic
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction, Model, gains_for
@@ -18,7 +19,7 @@ def rms_error(plant, law, motion, encoders="motor"):
     return np.sqrt(np.mean(simulate(plant, law, motion, encoders=encoders).error ** 2))
 
 
-@pytest.mark.parametrize("stiffness", [5e3, 3e4])
+@pytest.mark.parametrize("stiffness", first([5e3], [5e3, 3e4]))
 @pytest.mark.parametrize("name", ["ur5", "panda"])
 def test_elastic_feedforward_follows_where_a_rigid_one_winds_up(name, stiffness):
     robot, rotors = elastic(name, stiffness, 5.0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from choices import first
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import (
     Controller,
@@ -118,7 +119,7 @@ def test_an_arm_at_rest_does_not_oscillate_whatever_the_rate_and_the_age_of_its_
     assert max(loop.speeds[-count:]) <= max(loop.speeds[-4 * count : -3 * count])
 
 
-@pytest.mark.parametrize("delay", [0.0, 5e-3, 10e-3, 20e-3])
+@pytest.mark.parametrize("delay", first([0.0, 20e-3], [0.0, 5e-3, 10e-3, 20e-3]))
 @pytest.mark.parametrize(
     "rate",
     [100, *(pytest.param(r, marks=pytest.mark.thorough) for r in (50, 125, 250, 500, 1000))],
