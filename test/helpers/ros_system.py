@@ -175,6 +175,39 @@ def lasting_node(name, domain):
     return _kept[-1]
 
 
+class SteppedClock:
+    """Time of nodes with use_sim_time, which passes as their peer publishes: never while it waits.
+
+    Args:
+        peer: Node that publishes.
+        period: Time from one step to the next, s.
+    """
+
+    def __init__(self, peer, period):
+        from rosgraph_msgs.msg import Clock
+
+        from robot_dynamics.nodes.ros.messages import time_msg
+
+        self._now, self._period = time.time_ns(), round(1e9 * period)
+        self._publisher = peer.node.create_publisher(Clock, "/clock", 10)
+        self._message = lambda: Clock(clock=time_msg(self._now))
+
+    @property
+    def seconds(self):
+        """Present time, s."""
+        return 1e-9 * self._now
+
+    @property
+    def stamp(self):
+        """Present time as a stamp."""
+        return self._message().clock
+
+    def step(self):
+        """Let a period pass."""
+        self._now += self._period
+        self._publisher.publish(self._message())
+
+
 class Peer:
     """The rest of a ROS system: publishes, listens and calls from this process."""
 

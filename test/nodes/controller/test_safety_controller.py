@@ -1,7 +1,5 @@
 """Limits of the controller: one process, fed with states and references over DDS."""
 
-from time import monotonic
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from robot_dynamics.control import effort_limits
 from robot_dynamics.control.stability import stability_limit
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose
-from ros_system import wait_for
+from ros_system import SteppedClock, wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 DYNAMICS = Dynamics(ROBOT)
@@ -41,7 +39,7 @@ class Arm:
     def __init__(self, peer, node):
         self.q, self.qd = Q, np.zeros(2)
         self.q_d, self.qd_d, self.tau = Q, np.zeros(2), DYNAMICS.gravity(Q)
-        self.node, self._peer, self._published = node, peer, None
+        self.node, self._peer, self._clock = node, peer, SteppedClock(peer, PERIOD)
         self.stamps, self.seen = [], True
         self.commands, self.arrivals = [], []
         self.goal, self.speed = None, 0.0  # to which the reference moves, rad/s
@@ -50,13 +48,11 @@ class Arm:
         self._states = peer.node.create_publisher(JointState, "joint_states", 1)
         self._reference = peer.node.create_publisher(JointState, "reference", 1)
         peer.node.create_timer(PERIOD, self._publish)
-        peer.node.create_subscription(Float64MultiArray, "effort_command", self._on_command, 10)
+        peer.node.create_subscription(Float64MultiArray, "effort_command", self._on_command, 1000)
 
     def _publish(self):
-        now = self._peer.node.get_clock().now()
-        # On a busy machine states come late, and their positions fit their stamps all the same
-        passed = PERIOD if self._published is None else 1e-9 * (now - self._published).nanoseconds
-        self._published, stamp = now, now.to_msg()
+        self._clock.step()
+        stamp = self._clock.stamp
         self.stamps.append(stamp)
         if self.place is not None:
             left = self.place - self.q
@@ -64,9 +60,9 @@ class Arm:
             self.q = np.where(near, self.place, self.q)
             speed = np.minimum(LED, np.sqrt(2 * ACCELERATION * np.abs(left)))
             self.push = np.where(near, 0.0, np.sign(left) * speed)
-        before, most = self.qd, ACCELERATION * passed
+        before, most = self.qd, ACCELERATION * PERIOD
         self.qd = before + np.clip(self.push - before, -most, most)
-        self.q = self.q + passed * (before + self.qd) / 2
+        self.q = self.q + PERIOD * (before + self.qd) / 2
         if self.goal is not None:
             step = np.clip(self.goal - self.q_d, -PERIOD * self.speed, PERIOD * self.speed)
             self.q_d, self.qd_d = self.q_d + step, step / PERIOD
@@ -82,7 +78,7 @@ class Arm:
             publisher.publish(msg)
 
     def _on_command(self, msg):
-        self.arrivals.append(monotonic())
+        self.arrivals.append(self._clock.seconds)
         self.commands.append(msg)
 
     def becomes(self, expected, what):
@@ -119,6 +115,7 @@ def running(start_for_module, peer):
     parameters = {
         "urdf_path": "planar_2r",
         "rate": 200.0,
+        "use_sim_time": True,
         # What states bear that come at 100 Hz and late, on a busy machine
         "gains.joint_1.p": 60.0,
         "gains.joint_1.d": 40.0,
@@ -201,7 +198,7 @@ def test_a_second_publisher_of_what_the_arm_follows_is_named(arm, peer, topic):
         msg = JointState(name=NAMES, position=Q.tolist(), velocity=[0.0, 0.0])
 
         def named():
-            msg.header.stamp = other.get_clock().now().to_msg()
+            msg.header.stamp = arm.stamps[-1]
             publisher.publish(msg)
             return any(
                 "/left_over" in line and f"publish {topic}" in line.replace("/joint_", "joint_")

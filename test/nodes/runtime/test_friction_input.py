@@ -1,7 +1,5 @@
 """Friction that follows monitor_node: faulty scales are refused, and others act without a step."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -18,12 +15,9 @@ from arm_system import series
 from robot_dynamics import Dynamics
 from robot_dynamics.control.friction import HELD
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.messages import time_msg
-from robot_dynamics.nodes.ros.topics import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.friction_input import ScaleReader
 from robot_dynamics.robot import find_robot, read_urdf
-from ros_system import wait_for
+from ros_system import SteppedClock, wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 NAMES = ROBOT.joint_names
@@ -100,38 +94,33 @@ PATIENT = {"mode": "impedance", "state_timeout": 30.0, "reference_timeout": 30.0
 NODES = ("feedforward_node", "controller_node")
 APART = ["-r", "reference:=asked", "-r", "reference/unfollowed:=asked/unfollowed"]
 SLACK_S = 0.3  # between stamp and cycle on a busy machine; a step would be as a second of the ramp
-PERIOD_NS = 20_000_000
+PERIOD = 0.02  # s, of states
 
 
 class Arm:
-    """A robot that is where its reference is, without a plant: at rest, after steps ahead.
-
-    It also is the clock of the nodes, which foresee no motion while this process waits.
-    """
+    """A robot that is where its reference is, without a plant: at rest, after steps ahead."""
 
     def __init__(self, peer):
-        self.q, self._now = Q, time.time_ns()
-        self._clock = peer.node.create_publisher(Clock, "/clock", OUTPUT_QOS)
+        self.q, self._clock = Q, SteppedClock(peer, PERIOD)
         self._outputs = [
             peer.node.create_publisher(JointState, topic, 1) for topic in ("joint_states", "asked")
         ]
         self._trajectories = peer.node.create_publisher(JointTrajectory, "joint_trajectory", 10)
         self.efforts = {NODES[0]: peer.listen(JointState, "reference", 1000), NODES[1]: []}
         peer.node.create_subscription(Float64MultiArray, "effort_command", self._on_command, 1000)
-        peer.node.create_timer(PERIOD_NS / NS_PER_S, self._publish)
+        peer.node.create_timer(PERIOD, self._publish)
 
     def _publish(self):
-        self._now += PERIOD_NS
+        self._clock.step()
         msg = JointState(name=list(NAMES), position=self.q.tolist(), velocity=[0.0, 0.0])
-        msg.effort, msg.header.stamp = [1.0, 1.0], time_msg(self._now)
-        self._clock.publish(Clock(clock=msg.header.stamp))
+        msg.effort, msg.header.stamp = [1.0, 1.0], self._clock.stamp
         for output in self._outputs:
             output.publish(msg)
 
     def _on_command(self, msg):
         """Keep a command with the time of its arrival."""
         command = JointState(effort=msg.data)
-        command.header.stamp = time_msg(self._now)
+        command.header.stamp = self._clock.stamp
         self.efforts[NODES[1]].append(command)
 
     def friction(self, name):
