@@ -37,6 +37,7 @@ XACRO_ARGUMENT = re.compile(r"[A-Za-z_]\w*:=")
 
 _FIRST_ARGUMENT = re.compile(rf"\s+(?={XACRO_ARGUMENT.pattern})")
 _UNDEFINED = re.compile(r"Undefined substitution argument (\w+)")
+_NO_PACKAGE = re.compile(r"package '([^']+)' not found")
 _DEFAULTS = re.compile(r"<xacro:arg\s+name=[\"'](\w+)[\"']")
 _USED = re.compile(r"\$\(arg (\w+)\)")
 
@@ -164,6 +165,10 @@ def _expanded(path: Path, arguments: Iterable[str]) -> str:
         reason = " ".join(said)[-QUOTED_CHARACTERS:] or f"exit status {done.returncode}"
         if undefined := _UNDEFINED.search(done.stderr):
             reason = _undefined_arguments(path, arguments, undefined[1])
+        elif "AMENT_PREFIX_PATH" in done.stderr:
+            reason = "it needs files of ROS packages; source the workspace that has them"
+        elif missing := _NO_PACKAGE.search(done.stderr):
+            reason = f"no ROS package '{missing[1]}'; source the workspace that has it"
         raise UrdfError(f"{path}: xacro fails: {reason}")
     return done.stdout
 

@@ -238,6 +238,26 @@ def test_a_xacro_file_that_fails_says_why_in_one_line(xacro):
     assert str(error.value) == f"{path}: xacro fails: undefined substitution argument: side"
 
 
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "error: <class 'OSError'>: variable 'AMENT_PREFIX_PATH' is not set or empty",
+            "it needs files of ROS packages; source the workspace that has them",
+        ),
+        (
+            "error: <class 'NotFound'>: package 'my_arm' not found, searching: ['/opt']",
+            "no ROS package 'my_arm'; source the workspace that has it",
+        ),
+    ],
+)
+def test_a_xacro_file_that_misses_a_ros_package_says_what_to_source(xacro, said, reason):
+    path = xacro(f'echo "{said}" >&2; exit 2')
+    with pytest.raises(UrdfError) as error:
+        urdf_text(path)
+    assert str(error.value) == f"{path}: xacro fails: {reason}"
+
+
 @pytest.mark.skipif(os.path.exists("/usr/bin/xacro"), reason="xacro is installed with the system")
 def test_without_xacro_the_error_says_how_to_get_it(xacro):
     path = xacro()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification.export.urdf_text import Element, UrdfText
-from robot_dynamics.robot.catalogue import becomes_urdf, split_arguments, urdf_text
 from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.urdf.document import ESTIMATES, open_document
+from robot_dynamics.robot.urdf.document import (
+    ESTIMATES,
+    XML_DECLARATION,
+    content_of,
+    open_document,
+)
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.spatial import rotation_from_rpy
 
@@ -76,12 +80,18 @@ def write_urdf(source: str | os.PathLike[str], robot: Robot, path: str | os.Path
 
 
 def _bytes(source: str | os.PathLike[str]) -> bytes:
-    open_document(source)  # raises an error with file and line
-    if isinstance(source, str) and source.lstrip().startswith("<"):
-        return source.encode()
-    path, _ = split_arguments(os.fspath(source))
-    made = becomes_urdf(Path(path))
-    return urdf_text(source).encode() if made else Path(source).read_bytes()
+    """Return a URDF in UTF-8; `open_document` raises an error with file and line."""
+    encoding = open_document(source).root.getroottree().docinfo.encoding or "utf-8"
+    name, data = content_of(source)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    if encoding.lower() == "utf-8":
+        return data
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        raise UrdfError(f"{name}: has the encoding {encoding}; convert it to UTF-8") from None
+    return XML_DECLARATION.sub(r"\1", text).encode()
 
 
 def _write_body(text: UrdfText, element: Element, link: Link) -> None:

@@ -52,7 +52,13 @@ _UNEXPANDED = (
     "//*[contains(namespace-uri(), 'xacro') or @*[contains(., '${') or contains(., '$(')]]"
 )
 _LINE_AND_COLUMN = re.compile(r",? line \d+, column \d+$")
-_XML_DECLARATION = re.compile(r"\A(\s*)<\?xml[^>]*\?>")
+XML_DECLARATION = re.compile(r"\A(\s*)<\?xml[^>]*\?>")
+"""The declaration that opens a document, and the space before it."""
+
+_WRONG_DECLARATION = re.compile(
+    rb"\A(\s+)<\?xml\b[^>]*\?>|\A<\?xml\b(?!\s+version\s*=\s*[\"']1\.)[^>]*\?>"
+)
+"""A declaration behind blank lines, or without version 1: no XML, but readers of URDF take it."""
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +137,7 @@ def open_document(source: str | os.PathLike[str]) -> Document:
         UrdfError: If xacro is missing or fails, if the source is missing or empty, if it is not an
             XML document with root <robot>, or if it declares a document type.
     """
-    name, data = _read(source)
+    name, data = content_of(source)
     parser = _parser()
     try:
         root = etree.fromstring(data, parser)
@@ -179,8 +185,12 @@ def _is_undeclared_prefix(problem: Any) -> bool:
     return problem.type_name == "NS_ERR_UNDEFINED_NAMESPACE" and "xacro" not in problem.message
 
 
-def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
-    """Return the name for messages and the content in bytes."""
+def content_of(source: str | os.PathLike[str]) -> tuple[str, bytes]:
+    """Return the name for messages and the content in bytes.
+
+    Raises:
+        UrdfError: If the source cannot be read, is empty or too large.
+    """
     if not isinstance(source, (str, os.PathLike)):
         raise UrdfError(f"read_urdf takes a path or XML text, got {type(source).__name__}")
     if isinstance(source, str):
@@ -189,7 +199,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
             raise UrdfError(f"{TEXT_NAME}: empty; give the path of a URDF, or its XML text")
         if text.lstrip().startswith("<"):
             # A declared encoding refers to a file and does not apply to text
-            data = _XML_DECLARATION.sub(r"\1", text).encode("utf-8", "surrogatepass")
+            data = XML_DECLARATION.sub(r"\1", text).encode("utf-8", "surrogatepass")
             return TEXT_NAME, _bounded(TEXT_NAME, data)
         if "\n" in text:
             raise UrdfError(f"{TEXT_NAME}: neither a path nor XML text (which starts with '<')")
@@ -197,7 +207,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
     file, arguments = split_arguments(name)
     path = Path(file)
     if path.is_file() and (arguments or becomes_urdf(path)):
-        made = _XML_DECLARATION.sub(r"\1", urdf_text(name)).encode()
+        made = XML_DECLARATION.sub(r"\1", urdf_text(name)).encode()
         name = f"{name} as URDF" if is_table(path) else name
         return name, _bounded(name, made)
     try:
@@ -216,7 +226,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
         raise UrdfError(f"{name}: cannot be read: {reason}") from None
     if not data.strip():
         raise UrdfError(f'{name}: empty; a URDF starts with <robot name="...">')
-    return name, _bounded(name, data)
+    return name, _bounded(name, _WRONG_DECLARATION.sub(rb"\1", data))
 
 
 def _bounded(name: str, data: bytes) -> bytes:

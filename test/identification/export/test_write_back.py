@@ -102,6 +102,16 @@ def test_a_link_without_inertial_gets_one():
     assert again.links[again.link_index("tool")].inertia.mass == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8-sig"])
+def test_a_file_in_another_encoding_is_written_in_utf_8(tmp_path, encoding):
+    text = URDF.replace('"1.0"', f'"1.0" encoding="{encoding.removesuffix("-sig")}"')
+    path = tmp_path / "arm.urdf"
+    path.write_bytes(text.replace("do not touch", "für Übungen").encode(encoding))
+    data = with_identified(path, changed(read_urdf(path)))
+    assert "<!-- my arm, für Übungen -->" in data.decode()
+    assert read_urdf(data.decode()).joint("elbow").damping == 1.5
+
+
 def test_another_robot_is_refused():
     with pytest.raises(RobotError, match="is not in the URDF to write to"):
         with_identified(URDF, read_urdf(find_robot("planar_2r")))
