@@ -33,9 +33,10 @@ from robot_dynamics.foundation.numbers import SPACES, number_from
 from robot_dynamics.robot import Robot, read_urdf, urdf_text
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.urdf.document import ESTIMATES
+from robot_dynamics.robot.urdf.reader import OPEN_CHAIN
 
-ESTIMATED = ESTIMATES.partition(": ")[2]
-"""Words of the warning that inertias are estimates, which every verb prints."""
+OF_ALL_EFFORTS = (ESTIMATES.partition(": ")[2], OPEN_CHAIN)
+"""Words of warnings that put all efforts in doubt, which every verb prints."""
 
 LONGEST_S = 3600.0
 """Longest duration of a motion, s."""
@@ -132,7 +133,9 @@ def load_robot(
     path = located(name)
     with collected() as warnings:
         robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
-    shown = [text for text in warnings if every_warning or ESTIMATED in text]
+    shown = [
+        text for text in warnings if every_warning or any(words in text for words in OF_ALL_EFFORTS)
+    ]
     for text in shown:
         logger.warning("%s", text)
     if left := len(warnings) - len(shown):

@@ -181,7 +181,7 @@ def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
         if not np.isfinite(value)
     ]
     if missing:
-        yield f"has no limit of {', '.join(missing)}, so none is enforced; give it"
+        yield f"has no limit of {' or '.join(missing)}, so none is enforced; give one"
     if np.isfinite(span) and span > FAR[kind]:
         yield f"moves by {span:.4g} {angle}; is the range in degrees or millimetres?"
     if np.isfinite(limits.velocity) and limits.velocity > FAST[kind]:

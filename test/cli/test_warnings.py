@@ -36,3 +36,15 @@ def test_a_verb_says_in_one_line_how_many_warnings_info_prints(loose, capsys):
 def test_a_quiet_verb_prints_none(words, loose, capsys):
     assert main([words, loose, "-q"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_every_verb_says_that_a_loop_is_not_modelled(tmp_path, capsys):
+    path = tmp_path / "closed.urdf"
+    path.write_text(LOOSE.replace("</robot>", '<loop_joint name="strut"/></robot>'))
+    assert main(["torque", str(path)]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert any(
+        "loop_joint 'strut'" in line and "efforts are those of the open chain" in line
+        for line in lines
+    )
+    assert len(lines) == 2  # and how many others `info` prints

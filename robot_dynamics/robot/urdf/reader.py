@@ -55,6 +55,15 @@ from robot_dynamics.robot.urdf.document import (
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rotation_from_rpy
 from robot_dynamics.version import SITE
 
+POSITION = {"lower": "position", "upper": "position"}
+"""What attributes of <limit> limit, other than their names say."""
+
+OPEN_CHAIN = "efforts are those of the open chain"
+"""Words of the warning about a loop."""
+
+ESTIMATE = "robot-dynamics info FILE --estimate-inertia -o NEW.urdf estimates them"
+"""Remedy for links without inertia."""
+
 
 def read_urdf(
     source: str | os.PathLike[str], *, require_inertia: bool = True, free_joints: bool = True
@@ -103,13 +112,13 @@ def read_urdf(
     g = frozen(STANDARD_GRAVITY if gravity is None else _vector(gravity, "xyz"))
     robot = Robot(document.root.get("name"), (links[root], *moved), tuple(ordered), g)
     problem = "moves no inertia about its axis, so no effort determines its acceleration"
-    remedy = "give its links an <inertial>, or make it fixed"
+    remedy = f"give its links an <inertial> ({ESTIMATE}), or make it fixed"
     still = inertialess_joints(robot)
     if still and require_inertia:  # before the warnings, whose cause the error names
         alternative = "or read it with require_inertia=False: kinematics needs none"
         raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {alternative}")
     massless = [link_elements[name] for name in massless_links(robot)]
-    document.warn_of(massless, "moves but has no mass; give it an <inertial>")
+    document.warn_of(massless, f"moves but has no mass; give it an <inertial> ({ESTIMATE})")
     document.warn_of([joint_elements[name] for name in still], f"{problem}; lock it, or {remedy}")
     return robot
 
@@ -197,7 +206,8 @@ def _limits(document: Document, kind: JointType, limit: Element | None) -> Joint
     elif known["lower"] == known["upper"] == 0.0:
         zero += ["lower", "upper"]
     if zero:
-        problem = f"limits {', '.join(zero)} are absent or 0, so unlimited; give them"
+        named = " or ".join(dict.fromkeys(POSITION.get(name, name) for name in zero))
+        problem = f"no limit of {named} (absent or 0), so none is enforced; give one"
         document.warn(limit, problem)
     return JointLimits(
         **{
@@ -331,9 +341,7 @@ def warn_of_loops(document: Document, links: Mapping[str, Element]) -> None:
     for element in document.root.iter("joint", "{*}loop_joint"):
         ends = (element.findtext(role, "").strip() for role in ("parent", "child"))
         if element.tag != "joint" or all(end in links for end in ends):
-            document.warn(
-                element, "closes a loop, which is not modelled; efforts are those of the open chain"
-            )
+            document.warn(element, f"closes a loop, which is not modelled; {OPEN_CHAIN}")
 
 
 def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:

@@ -249,6 +249,16 @@ def test_text_may_still_carry_the_declaration_of_its_file():
     assert read_urdf(text).name == "Führarm"
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    ['\n\n<?xml version="1.0"?>\n', '<?xml version="0.0" ?>\n', '<?xml verison="1.0"?>\n'],
+)
+def test_declarations_that_other_readers_of_urdf_take_are_taken(tmp_path, declaration):
+    path = tmp_path / "arm.urdf"
+    path.write_text(declaration + arm())
+    assert read_urdf(path).joint_names == ("elbow",)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
 def test_a_pipe_is_read_like_a_file(tmp_path):
     path = tmp_path / "pipe"  # as the shell's <(xacro arm.urdf.xacro) is
@@ -449,11 +459,11 @@ ODD = {
     ),
     "effort 0": (
         arm('<limit lower="-1" upper="1" velocity="1" effort="0"/>'),
-        ELBOW + "limits effort are absent or 0, so unlimited; give them",
+        ELBOW + "no limit of effort (absent or 0), so none is enforced; give one",
     ),
     "no limit of velocity and effort": (
         arm('<limit lower="-1" upper="1"/>'),
-        ELBOW + "limits velocity, effort are absent or 0, so unlimited; give them",
+        ELBOW + "no limit of velocity or effort (absent or 0), so none is enforced; give one",
     ),
     "quaternion in percent": (
         arm(LIMIT + '<origin quat_xyzw="0 0 0 100"/>'),
@@ -475,7 +485,8 @@ ODD = {
     ),
     "all limits 0": (
         arm('<limit velocity="0" effort="0"/>'),
-        ELBOW + "limits velocity, effort, lower, upper are absent or 0, so unlimited; give them",
+        ELBOW
+        + "no limit of velocity or effort or position (absent or 0), so none is enforced; give one",
     ),
 }
 
@@ -523,7 +534,10 @@ def test_a_massless_frame_is_legal(warnings):
 def test_a_massless_link_between_joints_is_warned_of(warnings):
     hand = HAND.format(body=BODY, kind="continuous", inside='<axis xyz="0 1 0"/>')
     read_urdf(arm(body="", extra=hand))
-    assert warnings() == [HERE + "moves but has no mass; give it an <inertial>"]
+    assert warnings() == [
+        HERE + "moves but has no mass; give it an <inertial> (robot-dynamics info FILE "
+        "--estimate-inertia -o NEW.urdf estimates them)"
+    ]
 
 
 def test_a_link_whose_mass_is_fixed_to_it_is_not_massless(warnings):
@@ -559,7 +573,8 @@ def test_a_joint_that_accelerates_nothing_is_accepted_on_request(source, warning
     assert "elbow" in read_urdf(source, require_inertia=False).joint_names
     assert warnings()[-1] == (
         ELBOW + "moves no inertia about its axis, so no effort determines its acceleration; lock "
-        "it, or give its links an <inertial>, or make it fixed"
+        "it, or give its links an <inertial> (robot-dynamics info FILE --estimate-inertia -o "
+        "NEW.urdf estimates them), or make it fixed"
     )
 
 

@@ -276,8 +276,9 @@ FAULTS = {
     "tip without inertia": (
         robot(joint(), '<link name="b"/>', links="a"),
         f"{TEXT}:3: joint 'elbow': moves no inertia about its axis, so no effort determines its "
-        "acceleration; give its links an <inertial>, or make it fixed, or read it with "
-        "require_inertia=False: kinematics needs none",
+        "acceleration; give its links an <inertial> (robot-dynamics info FILE --estimate-inertia "
+        "-o NEW.urdf estimates them), or make it fixed, or read it with require_inertia=False: "
+        "kinematics needs none",
     ),
 }
 
