@@ -38,6 +38,9 @@ from robot_dynamics.robot.urdf.reader import OPEN_CHAIN
 OF_ALL_EFFORTS = (ESTIMATES.partition(": ")[2], OPEN_CHAIN)
 """Words of warnings that put all efforts in doubt, which every verb prints."""
 
+RECORDINGS = (".mcap", ".db3", ".npz")
+"""Ends of the names of files that hold a recording, and never a robot."""
+
 LONGEST_S = 3600.0
 """Longest duration of a motion, s."""
 
@@ -126,10 +129,13 @@ def load_robot(
         every_warning: Whether to print all warnings about the file, and not their number alone.
 
     Raises:
+        ArgumentError: If it is a recording.
         UnknownNameError: If there is neither such a file nor such a robot.
         UrdfError: If the file cannot be read as a robot.
         RobotError: If `moving` and it has no moving joint.
     """
+    if name.endswith(RECORDINGS):
+        raise ArgumentError(f"{name}: is no robot; give the robot before the recording")
     path = located(name)
     with collected() as warnings:
         robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)

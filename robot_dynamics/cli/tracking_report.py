@@ -57,7 +57,8 @@ class Comparison(NamedTuple):
         ranges = []
         for name in self.baselines:
             ratio = self.times_smaller(name)
-            ranges.append(f"{ratio.min():.0f} to {ratio.max():.0f} times smaller than {name}")
+            ends = dict.fromkeys((f"{ratio.min():.0f}", f"{ratio.max():.0f}"))
+            ranges.append(f"{' to '.join(ends)} times smaller than {name}")
         return "tracking error with feedforward " + ", ".join(ranges)
 
     def numbers(self, robot: Robot) -> dict[str, object]:
@@ -222,7 +223,7 @@ def _draw_joint(
         axis.axhline(0.0, color=LIMIT, lw=0.5, zorder=0)
         axis.set_ylabel(unit)
         ratios = " and ".join(
-            f"{comparison.times_smaller(other)[i]:.0f}" for other in comparison.baselines
+            dict.fromkeys(f"{comparison.times_smaller(x)[i]:.0f}" for x in comparison.baselines)
         )
         rms = 1e3 * comparison.feedforward.rms_error[i]
         _remark(axis, f"RMS {rms:.2g} {unit}, {ratios} times smaller", COLOURS["feedforward"])

@@ -33,6 +33,7 @@ def test_the_default_motion_needs_at_most_four_fifths_of_the_limits(tmp_path, ca
     assert least["modes"]["feedforward"]["saturated"] == [0.0]
     (sentence,) = least["remarks"]
     assert "tracking error with feedforward" in sentence
+    assert " to " not in sentence  # one joint has one ratio
 
 
 def test_an_impossible_motion_is_named_with_joint_and_share_of_saturated_cycles(tmp_path, capsys):

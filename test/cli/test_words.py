@@ -48,6 +48,7 @@ def test_a_word_that_is_wrong_is_answered_with_the_nearest_one(words, said, caps
             "pose allegro_right_hand",
             "no rule says which one is the end effector; name its frame by --frame",
         ),
+        ("identify run.mcap ur5", "run.mcap: is no robot; give the robot before the recording"),
         (
             "effort motion.csv ur5",
             "effort: ur5: is no trajectory; give the robot before the trajectory",
