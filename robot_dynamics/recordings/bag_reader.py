@@ -78,6 +78,8 @@ def bag_messages(path: Path, wanted: Wanted) -> Iterator[BagMessage]:
     """
     if not path.exists():
         raise RecordingError(f"{path}: no such file")
+    if not is_bag(path):
+        raise RecordingError(f"{path}: is no bag; give a .mcap or .db3 file, or a bag's folder")
     for file in _files(path):
         yield from (_mcap_messages if file.suffix == ".mcap" else _sqlite_messages)(file, wanted)
 

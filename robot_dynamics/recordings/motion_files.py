@@ -387,15 +387,15 @@ def _common_prefix(names: Sequence[str]) -> str:
 def _hint(names: Sequence[str], missing: Sequence[str]) -> str:
     pairs = _similar(names, missing)
     recorded = f" (joints: {', '.join(names)})"
-    if not pairs:
+    if 2 * len(pairs) < len(missing) or not pairs:
         return (
-            f"{recorded}; is it of another robot? If not, say which joint is which by joint names, "
-            "and lock those that were not recorded"
+            f"{recorded}; is it of another robot? If not, say which joint is which by joint names "
+            "(--joint-names), and lock those that were not recorded (--lock)"
         )
     rest = [joint for joint in missing if joint not in pairs]
     lock = f", and lock {', '.join(rest)}" if rest else ""
     given = ",".join(f"{joint}={name}" for joint, name in pairs.items())
-    return f"{recorded}; give joint names {given}{lock}"
+    return f"{recorded}; give joint names (--joint-names {given}){lock}"
 
 
 def _similar(names: Sequence[str], missing: Sequence[str]) -> dict[str, str]:

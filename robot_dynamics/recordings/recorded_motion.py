@@ -123,8 +123,8 @@ class RecordedMotion:
         if missing.any():
             name = robot.joint_names[int(np.argmax(missing))]
             raise RecordingError(
-                f"{self.path}: says nothing of joint '{name}' of robot '{robot.name}'; replay "
-                "it with the robot that was recorded"
+                f"{self.path}: says nothing of joint '{name}' of robot '{robot.name}'; name "
+                "the robot that was recorded"
             )
         return states
 

@@ -1,5 +1,7 @@
 """robot-dynamics plot: what a picture of a recorded run shows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ pytest.importorskip("mcap", reason="recordings come with the extra 'view'")
 from robot_dynamics.cli import main
 from robot_dynamics.cli.verbs.plot import figure
 from robot_dynamics.recordings.recorded_motion import read_motion
+from robot_dynamics.robot import find_robot
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +46,23 @@ def test_some_joints_are_drawn_alone(run, tmp_path, capsys):
     assert out.read_bytes().startswith(b"\x89PNG")
     assert main(["plot", str(run), "-o", str(out), "--joints", "joint_3"]) == 1
     assert "no joint 'joint_3' in robot 'planar_2r'" in capsys.readouterr().err
+
+
+def test_only_recorded_joints_have_a_row(run):
+    motion = read_motion(run)
+    whole = motion.topics["joint_states"]
+    first = replace(whole.ordered(["joint_1"]), effort=np.full((len(whole.stamp), 1), np.nan))
+    partly = replace(motion, topics={"joint_states": first})
+    picture = figure(partly, motion.robot())
+    assert [axis.get_ylabel() for axis in picture.axes] == ["joint_1\nrad", "mrad", "N m"]
+
+
+def test_a_recording_of_another_robot_or_no_recording_is_refused(run, tmp_path, capsys):
+    other = tmp_path / "other.urdf"
+    other.write_text(find_robot("planar_2r").read_text().replace("joint_", "axis_"))
+    assert main(["plot", str(run), "--robot", str(other)]) == 1
+    assert "says nothing of joint" in capsys.readouterr().err
+    table = tmp_path / "run.csv"
+    table.write_text("time\n0\n")
+    assert main(["plot", str(table)]) == 1
+    assert "is no bag; give a .mcap or .db3 file" in capsys.readouterr().err

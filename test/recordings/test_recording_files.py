@@ -1,4 +1,5 @@
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification import Recording
+from robot_dynamics.recordings.motion_files import matched_columns
 from robot_dynamics.robot import find_robot, read_urdf
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -78,10 +80,18 @@ def test_joints_of_another_robot_are_refused_with_both_names(tmp_path):
         Recording.read(file, ROBOT)
 
 
+def test_a_single_likeness_does_not_make_a_recording_one_of_the_robot():
+    with pytest.raises(RecordingError) as error:
+        matched_columns(["pan_joint1", "lift", "elbow"], ["arm_joint1", "b", "c"], None, "run")
+    assert "is it of another robot?" in str(error.value)
+    assert "(--joint-names)" in str(error.value)
+
+
 def test_names_that_are_alike_are_suggested_and_the_rest_is_to_be_locked(tmp_path):
     file = write_bag(tmp_path / "bag", StoragePlugin.MCAP, ["axis", f"{JOINTS[0]}_encoder"])
-    expected = f"give joint names {JOINTS[0]}={JOINTS[0]}_encoder, and lock {JOINTS[1]}"
-    with pytest.raises(RecordingError, match=expected):
+    given = f"--joint-names {JOINTS[0]}={JOINTS[0]}_encoder"
+    expected = f"give joint names ({given}), and lock {JOINTS[1]}"
+    with pytest.raises(RecordingError, match=re.escape(expected)):
         Recording.read(file, ROBOT)
 
 

@@ -65,12 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def figure(motion: RecordedMotion, robot: Robot, joints: Sequence[str] | None = None) -> Figure:
-    """Return a figure with a row for each of some joints, by default of all.
+    """Return a figure with a row for each of some joints, by default of all that were recorded.
 
     No line is drawn over gaps of the recording.
     """
-    shown = robot.joint_names if joints is None else joints
     states = motion.states.ordered(robot.joint_names)
+    recorded = np.isfinite(states.position).any(axis=0)
+    if not recorded.any():
+        states = motion.states_of(robot)  # names a joint that is missing
+    shown = [name for name, there in zip(robot.joint_names, recorded, strict=True) if there]
+    shown = shown if joints is None else joints
     t0 = states.stamp[0]
     t = 1e-9 * (states.stamp - t0)
     thin = slice(None, None, max(1, len(t) // MOST_POINTS))
@@ -101,7 +105,7 @@ def figure(motion: RecordedMotion, robot: Robot, joints: Sequence[str] | None = 
         error.set_ylabel("mrad" if rotates else "mm")
         effort.plot(cut(t[thin]), cut(states.effort[thin, k]), color=MEASURED, label="measured")
         # A limit far above the efforts would flatten their curves
-        if np.isfinite(limit) and np.nanmax(np.abs(states.effort[:, k])) > 0.4 * limit:
+        if np.isfinite(limit) and (np.abs(states.effort[:, k]) > 0.4 * limit).any():
             for side in (-limit, limit):
                 effort.axhline(side, color="0.5", ls=":", label="limit")
         effort.set_ylabel("N m" if rotates else "N")
