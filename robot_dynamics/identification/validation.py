@@ -514,6 +514,8 @@ def _verdict(fits: Sequence[JointFit], found: Sequence[QualityWarning]) -> tuple
         cause = next((warning.text for warning in found if warning.joint == fit.joint), "")
         because = f"; {cause}" if cause else ""
         first, where = fit.regimes[0], f"joint '{fit.joint}' is {fit.verdict}"
+        if fit.verdict == WORTHLESS:
+            where = f"{WORTHLESS} the model of joint '{fit.joint}'"
         if first.regime == REGIMES[AT_REST]:
             reasons.append(
                 f"{where}: it does not move, so that nothing is known of its inertia and friction"
