@@ -180,7 +180,7 @@ def _constraints(robot: Robot) -> dict[str, Any]:
     found: dict[str, Any] = {"goal_time": GOAL_TIME, "decelerate_on_cancel": limited}
     for joint in robot.independent_joints:
         error = 0.5 if joint.type.rotates else 0.1
-        found[joint.name] = {"trajectory": error, "goal": 0.2 * error}
+        found[joint.name] = {"trajectory": error, "goal": error / 5.0}
         if limited:
             found[joint.name]["max_deceleration_on_cancel"] = joint.limits.velocity / CANCEL
     return found

@@ -117,6 +117,12 @@ def test_a_trajectory_controller_of_another_name_stands_in_front(export):
     assert front["type"] == nodes["controller_manager"]["arm_trajectory_controller"]["type"]
 
 
+def test_tolerances_of_a_slider_are_round_numbers(export):
+    _, nodes, *_ = export(urdf("own/Hardware").replace('"revolute"', '"prismatic"'))
+    tolerances = nodes["arm_trajectory_controller"]["constraints"]["joint1"]
+    assert (tolerances["trajectory"], tolerances["goal"]) == (0.1, 0.02)
+
+
 def test_a_franka_limits_the_rate_of_efforts_and_leaves_its_finger_out(export):
     plugin = "franka_hardware/FrankaHardwareInterface"
     status, nodes, _, err = export(urdf(plugin, finger=None))
