@@ -20,6 +20,9 @@ from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 _WORST = 5
 
+FEWEST = 50
+"""Runs below which two groups would share out a variance: equal ones of an error to both sides."""
+
 _KINDS, _LEVELS = ("peak_error", "rms_error", "peak_effort"), (0.5, 0.95, 1.0)
 
 
@@ -48,6 +51,8 @@ def print_study(table: StudyTable, show: Printer) -> None:
         _print_joints(own, show)
         _print_end_effector(own, show)
         sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own, result).items())
+        if sensitivity and len(own) < FEWEST:
+            sensitivity = f"too few runs to share it out; --runs {FEWEST} or more"
         what = "error of the end effector" if leads else "error"
         show(f"variance of the largest {what}: {sensitivity or 'no quantity varies'}")
         worst = own.worst(_WORST)
@@ -66,7 +71,7 @@ def _verdict(own: StudyTable, mode: str, meaning: Mapping[str, str]) -> str:
         return said
     said += f"; most often not kept: {meaning[worst]}"
     indices = first_order(own, result_of(mode))
-    if indices:
+    if indices and len(own) >= FEWEST:
         most = max(indices, key=lambda name: indices[name])
         said += f"; the error depends most on {most}"
     return said

@@ -77,7 +77,10 @@ def test_a_file_that_cannot_be_used_is_one_line_before_any_node_starts(
 @pytest.mark.parametrize("robot", ["planar_2r", pytest.param("ur5", marks=pytest.mark.thorough)])
 def test_random_faults_leave_an_arm_within_its_bounds(robot, capsys):
     assert main(["rehearse", robot, "--faults", "1024", "--json"]) == 0
-    rows = {row["kind"]: row for row in json.loads(capsys.readouterr().out)["faults"]}
+    said = capsys.readouterr()
+    rows = {row["kind"]: row for row in json.loads(said.out)["faults"]}
+    seed, rate, number = max(rows.values(), key=lambda row: row["worst"])["scenario"]
+    assert f"--scenario {seed}:{rate:g}:{number} repeats it" in said.err.splitlines()[-1]
     assert sum(row["count"] for row in rows.values()) >= 1024
     assert all(row["finite"] and row["step"] <= 1.0 + 1e-6 for row in rows.values())
     # Nothing tells a frozen sensor, or a brake that soon opens again, from a joint that sticks

@@ -36,6 +36,11 @@ def test_a_study_prints_its_limits_joints_and_worst_runs_and_leaves_a_table(tmp_
         assert read_trajectory(out / f"run_5_{mode}.csv", ["joint_1", "joint_2"]).times[-1] > 0.4
 
 
+def test_few_runs_do_not_share_out_a_variance(capsys):
+    assert main(["study", "planar_2r", "--payload", "0..2", *FEW, "--runs", "8"]) == 0
+    assert "error: too few runs to share it out; --runs 50 or more" in capsys.readouterr().out
+
+
 def test_a_study_of_the_end_effector_prints_and_judges_its_error(capsys):
     command = ["study", "planar_2r", "--payload", "0..2", *FEW, "--end-effector", "endpoint"]
     command += ["--modes", "cartesian_impedance", "--max-end-effector-position", "0.02"]

@@ -246,8 +246,19 @@ def sweep_faults(arguments: argparse.Namespace) -> int:
     found = rows(outcomes)
     if arguments.json:
         print_json({"robot": robot.name, "faults": [asdict(row) for row in found]})
-    show(fault_table(robot.name, found))
+    show(fault_table(robot.name, found), fault_remark(found))
     return int(not all(row.finite for row in found))
+
+
+def fault_remark(found: Sequence[FaultRow]) -> str:
+    """Return the result in a sentence: the fastest scenario, and how to look at it."""
+    worst = max(found, key=lambda row: (not row.finite, row.worst))
+    seed, rate, number = worst.scenario
+    most = f"exceed the planned speed by {worst.worst:.0%} of the limit"
+    return (
+        f"{sum(row.count for row in found)} scenarios: joints {most if worst.finite else 'diverge'}"
+        f", at worst by '{worst.kind}'; --scenario {seed}:{rate:g}:{number} repeats it"
+    )
 
 
 def fault_table(name: str, found: Sequence[FaultRow]) -> TextTable:
@@ -256,9 +267,9 @@ def fault_table(name: str, found: Sequence[FaultRow]) -> TextTable:
 
     headings = [
         "scenarios",
-        "worst speed\nbeyond planned",
+        "worst speed beyond planned",
         f"above {ALLOWED:g}",
-        "outside the motion\nrad, m",
+        "outside the motion rad, m",
         "effort rate",
     ]
     table = TextTable(
