@@ -76,6 +76,14 @@ def test_the_verb_draws_a_figure(tmp_path, capsys):
     assert f"picture: {picture}" in capsys.readouterr().out
 
 
+def test_a_figure_without_a_file_is_named_after_its_item(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert main(["paper", "kane", "figure-6", "--plot"]) == 0
+    assert capsys.readouterr().out.endswith("picture: kane_figure-6.png\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["kane_figure-6.png"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -34,7 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     parser.add_argument("publication", nargs="?", help="one of: " + ", ".join(PUBLICATIONS))
     parser.add_argument("item", nargs="?", help="table, number or figure (default: list them)")
-    parser.add_argument("--plot", type=output_file, metavar="FILE", help="draw the figure")
+    parser.add_argument(
+        "--plot",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="draw the figure (default: <publication>_<item>.png here)",
+    )
     add_json(parser)
 
 
@@ -46,19 +52,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.item is None:
         if arguments.plot is not None:
             raise ArgumentError("--plot draws the figure of an item; name one")
-        return _list_items(paper, arguments.json)
+        return _list_items(arguments.publication, paper, arguments.json)
     check_known("item", arguments.item, paper.title, paper.items)
     item = paper.items[arguments.item]
+    picture = None
     if arguments.plot is not None:
-        _draw(paper, item, arguments.plot)
+        picture = output_file(arguments.plot or f"{arguments.publication}_{item.name}.png")
+        _draw(paper, item, picture)
     say("computing")
     rows = list(item.rows())
     if arguments.json:
         print_json({"publication": paper.title, **_described(item), "rows": map(_values, rows)})
     else:
         _show(paper, item, rows)
-        if arguments.plot is not None:
-            print(f"picture: {arguments.plot}")
+        if picture is not None:
+            print(f"picture: {picture}")
     return 0 if all(row.agrees for row in rows) else 1
 
 
@@ -73,7 +81,7 @@ def _list_publications(as_json: bool) -> int:
     return 0
 
 
-def _list_items(paper: Publication, as_json: bool) -> int:
+def _list_items(name: str, paper: Publication, as_json: bool) -> int:
     if as_json:
         items = map(_described, paper.items.values())
         print_json({"publication": paper.title, "items": items})
@@ -82,7 +90,7 @@ def _list_items(paper: Publication, as_json: bool) -> int:
     for item in paper.items.values():
         picture = "--plot" if item.figure else ""
         table.add_row(item.name, item.title, item.equations, item.function, picture)
-    Printer()(table)
+    Printer()(table, f"robot-dynamics paper {name} ITEM prints one beside ours")
     return 0
 
 

@@ -280,7 +280,7 @@ def fault_table(name: str, found: Sequence[FaultRow]) -> TextTable:
     )
     for row in found:
         ends = ", ".join(f"{share:.0%} {status}" for status, share in row.ends.items())
-        speed = f"{row.worst:.2f}", f"{row.beyond:.1%}"
+        speed = f"{round(row.worst, 2) + 0.0:.2f}", f"{row.beyond:.1%}"
         numbers = *speed, f"{row.outside:.2f}", f"{row.step:.2f}"
         seed, rate, number = row.scenario
         table.add_row(row.kind, ends, f"{seed}:{rate:g}:{number}", str(row.count), *numbers)
