@@ -204,28 +204,41 @@ def joint_values(option: str, text: str | None, robot: Robot, default: Array) ->
         UnknownNameError: If a joint does not exist.
     """
     values = np.array(default, dtype=np.float64)
-    if text is None:
-        return values
-    entries = [entry.strip(SPACES) for entry in text.split(",") if entry.strip(SPACES)]
-    if any("=" in entry for entry in entries):
-        named: set[str] = set()
-        for entry in entries:
-            name, _, number = entry.partition("=")
-            if name not in robot.joint_names:
-                error = unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
-                raise UnknownNameError(f"{option}: {error}")
-            if name in named:
-                raise ArgumentError(f"{option}: joint '{name}' is given twice; leave one out")
-            named.add(name)
-            values[robot.joint_names.index(name)] = _number(option, number)
-        return values
-    if len(entries) != robot.dof:
-        raise ArgumentError(
-            f"{option}: {len(entries)} numbers for {robot.dof} joints "
-            f"({', '.join(robot.joint_names)}); give one per joint, or JOINT=NUMBER for some"
-        )
-    values[:] = [_number(option, entry) for entry in entries]
+    for k, entry in joint_entries(option, text, robot).items():
+        values[k] = _number(option, entry)
     return values
+
+
+def joint_entries(option: str, text: str | None, robot: Robot) -> dict[int, str]:
+    """Split "A,B,..." in the order of the joints, or "elbow=A,wrist=B" for some of them.
+
+    Returns:
+        Text of each joint that has one, by its index.
+
+    Raises:
+        ArgumentError: If their count does not fit.
+        UnknownNameError: If a joint does not exist.
+    """
+    entries = [entry.strip(SPACES) for entry in (text or "").split(",") if entry.strip(SPACES)]
+    found: dict[int, str] = {}
+    if text is not None and not any("=" in entry for entry in entries):
+        if len(entries) != robot.dof:
+            count = "1 number" if len(entries) == 1 else f"{len(entries)} numbers"
+            raise ArgumentError(
+                f"{option}: {count} for {robot.dof} joints "
+                f"({', '.join(robot.joint_names)}); give one per joint, or JOINT=NUMBER for some"
+            )
+        return dict(enumerate(entries))
+    for entry in entries:
+        name, _, value = entry.partition("=")
+        if name not in robot.joint_names:
+            error = unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
+            raise UnknownNameError(f"{option}: {error}")
+        k = robot.joint_names.index(name)
+        if k in found:
+            raise ArgumentError(f"{option}: joint '{name}' is given twice; leave one out")
+        found[k] = value
+    return found
 
 
 def number_list(option: str, text: str, names: Sequence[str]) -> Array:

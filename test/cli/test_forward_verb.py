@@ -38,6 +38,11 @@ def test_efforts_that_hold_an_arm_hold_it(capsys):
     assert_allclose(tau, np.tile(hold, (len(q), 1)))
 
 
+def test_efforts_may_be_expressions_of_time(capsys):
+    t, _, _, tau = motion(capsys, "--efforts", "joint_2=3*sin(2*t)", "--duration", "0.1")
+    assert_allclose(tau, np.column_stack((np.zeros(len(t)), 3.0 * np.sin(2.0 * t))), atol=1e-15)
+
+
 @pytest.mark.parametrize("method", ["runge_kutta", "adams_bashforth_moulton"])
 def test_efforts_of_a_motion_give_the_motion_back(capsys, tmp_path, method):
     t = np.linspace(0.0, 0.5, 501)

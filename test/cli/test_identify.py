@@ -112,7 +112,7 @@ def test_options_are_refused_by_name(runs, capsys):
     assert main(["identify", "planar_2r", run, "--lock", "elbow"]) == 1
     assert "--lock: 'elbow' is not JOINT=VALUE" in capsys.readouterr().err
     assert main(["identify", "planar_2r", run, "--drive-gains", "1"]) == 1
-    assert "--drive-gains: 1 numbers for 2 joints" in capsys.readouterr().err
+    assert "--drive-gains: 1 number for 2 joints" in capsys.readouterr().err
 
 
 def test_an_excitation_becomes_a_trajectory_file(tmp_path, capsys):

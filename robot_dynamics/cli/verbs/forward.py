@@ -2,11 +2,13 @@
 
     robot-dynamics forward planar_2r --duration 2                 it falls from rest
     robot-dynamics forward stanford --efforts joint_3=-50 --formulation zero_reference
+    robot-dynamics forward planar_2r --efforts "30*cos(2*pi*t),5"
     robot-dynamics forward puma_gupta --efforts run.csv --method adams_bashforth_moulton -o out.csv
 
-Efforts are constant, by default zero, or come from a CSV file of columns time and tau.JOINT, with
-straight lines between its rows and its ends held. The output has the columns of such a file, and
-q.JOINT and qd.JOINT. A motion that diverges ends there, with a warning.
+Efforts are numbers or expressions of the time t, by default zero, or come from a CSV file of
+columns time and tau.JOINT, with straight lines between its rows and its ends held. The output has
+the columns of such a file, and q.JOINT and qd.JOINT. A motion that diverges ends there, with a
+warning.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from robot_dynamics.cli.arguments import (
     add_formulation,
     add_robot,
     duration,
+    joint_entries,
     joint_values,
     positive,
     take_negative_lists,
@@ -31,6 +34,7 @@ from robot_dynamics.cli.verbs.urdf import add_output, write
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.functions_of_time import function_of_time
 from robot_dynamics.foundation.user_files import number, read_csv
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
@@ -48,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--efforts",
         metavar="VALUES|FILE",
-        help=f"N m or N: {values}, or a CSV file (default: zero)",
+        help=f"N m or N: {values}, where a number may be an expression of t such as 5*sin(2*t), or "
+        "a CSV file (default: zero)",
     )
     for option, what in (
         ("--q", "positions at the start, rad or m (default: mid-range)"),
@@ -103,8 +108,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _efforts(text: str | None, robot: Robot) -> Callable[[float], Array]:
     """Return the efforts at a time."""
     if text is None or Path(text).suffix.lower() != ".csv":
-        constant = joint_values("--efforts", text, robot, np.zeros(robot.dof))
-        return lambda t: constant
+        entries = joint_entries("--efforts", text, robot)
+        given = {k: function_of_time("--efforts", entry) for k, entry in entries.items()}
+        return lambda t: np.array([given[k](t) if k in given else 0.0 for k in range(robot.dof)])
     t, tau = _read_efforts(Path(text), robot)
     return lambda at: np.array([np.interp(at, t, column) for column in tau.T])
 

@@ -70,11 +70,10 @@ def figure(motion: RecordedMotion, robot: Robot, joints: Sequence[str] | None = 
     No line is drawn over gaps of the recording.
     """
     states = motion.states.ordered(robot.joint_names)
-    recorded = np.isfinite(states.position).any(axis=0)
-    if not recorded.any():
+    recorded = np.flatnonzero(np.isfinite(states.position).any(axis=0))
+    if not len(recorded):
         states = motion.states_of(robot)  # names a joint that is missing
-    shown = [name for name, there in zip(robot.joint_names, recorded, strict=True) if there]
-    shown = shown if joints is None else joints
+    shown = [robot.joint_names[k] for k in recorded] if joints is None else joints
     t0 = states.stamp[0]
     t = 1e-9 * (states.stamp - t0)
     thin = slice(None, None, max(1, len(t) // MOST_POINTS))
