@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
 
 from robot_dynamics.control.controller import Controller
+from robot_dynamics.control.guard import words_for_flaw
 from robot_dynamics.control.laws import Measured, Reference
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.settings import DRIVE, Settings
+from robot_dynamics.control.status import GIVEN_UP
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.simulation.drive_loop import drive_effort
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.trajectory import Trajectory
 
 LEAD_S = 0.5
 """Time for which the arm is held before its motion begins, s."""
 
 FIELDS = ("position", "velocity", "effort")
+
+logger = logging.getLogger(__name__)
 
 
 def simulate_drives(
@@ -38,7 +44,7 @@ def simulate_drives(
         fields: Which of `FIELDS` the drives get; the others count as zero.
 
     Returns:
-        The motion from time zero.
+        The motion from time zero. A stop of the controller is logged as a warning.
     """
     steps = round(1.0 / (rate * plant.step_time))
     lead, cycles = round(LEAD_S * rate), int(np.floor(trajectory.duration * rate)) + 1
@@ -48,7 +54,7 @@ def simulate_drives(
         trajectory.sample(np.clip(t + 1.0 / rate, 0.0, trajectory.duration)),
     )
     controller = Controller(model, Settings(feedback=DRIVE, longest_cycle=5.0 / rate))
-    none = np.zeros(plant.robot.dof)
+    none, follows = np.zeros(plant.robot.dof), True
     plant.reset(desired.q[0])
     rows = np.empty((4, len(t), plant.robot.dof))
     for k, now in enumerate(t):
@@ -61,6 +67,9 @@ def simulate_drives(
             # Accelerations in place of efforts, which the step computes for the middle of a cycle
             controller.arrived["came_qdd"][:], controller.arrived["came_has_tau"][0] = qdd, 0.0
             controller.update(float(now))
+            if follows and controller.status in GIVEN_UP:
+                logger.warning("after %.3g s the arm stops: %s", max(now, 0.0), _why(controller))
+                follows = False
             command = np.array(
                 [controller.field(x) for x in ("commanded_position", "commanded_velocity", "tau")]
             )
@@ -74,3 +83,14 @@ def simulate_drives(
     turning = continuous_joints(plant.robot)
     return Log(trajectory.joint_names, t[lead:], q, qd, **of, tau=tau, saturated=saturation > 0.0,
                continuous=turning)  # fmt: skip
+
+
+def _why(controller: Controller) -> str:
+    """Return why a controller no longer follows, in words."""
+    if controller.stopped_by is not None:
+        return controller.stopped_by
+    robot, i = controller.model.dynamics.robot, int(controller.field("flaw_joint").item())
+    flaw, value = (controller.field(name).item() for name in ("flaw", "flaw_value"))
+    units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
+    words = words_for_flaw(int(flaw), controller.joint_names[i], value, units)
+    return f"{controller.status.words}: {words}"

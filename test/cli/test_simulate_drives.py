@@ -30,6 +30,13 @@ def test_the_model_makes_the_drives_exact(arm, capsys):
     assert (whole < 0.05 * np.minimum(position, velocity)).all()
 
 
+def test_a_stop_of_the_controller_is_said_with_its_cause(arm, capsys):
+    words = ["simulate", arm, "--driver", "openarm", "--duration", "0.5", "--mass-error", "400"]
+    assert main(words) == 0
+    (line,) = [x for x in capsys.readouterr().err.splitlines() if x.startswith("WARNING: after")]
+    assert "s the arm stops: joint 'joint" in line and "beyond its limit of" in line
+
+
 @pytest.mark.thorough
 def test_wrong_masses_leave_a_part_of_the_error(arm, capsys):
     *_, exact = errors(arm, capsys)
