@@ -211,6 +211,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         needed = f"needs {missing}; install it with pip install 'robot_dynamics[{EXTRAS[missing]}]'"
         print(f"robot-dynamics {verb}: {needed}", file=sys.stderr)
         return 1
+    except MemoryError:
+        shorter = "give a shorter duration, a lower rate or fewer runs"
+        print(f"robot-dynamics {verb}: needs more memory than there is; {shorter}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output has gone: `robot-dynamics info x | head`

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from robot_dynamics.cli import main
 
@@ -57,3 +58,11 @@ def test_a_robot_without_effort_limits_says_so_with_the_efforts_that_it_needs(tm
         "no effort limits for the robot in the URDF, so nothing is cut: the motion needs up to "
         f"{needed:.4g} N m"
     )
+
+
+@pytest.mark.parametrize(("rate", "cycles"), [("1", "1"), ("1e9", "1e+09")])
+def test_a_rate_that_makes_no_comparison_is_refused(tmp_path, capsys, rate, cycles):
+    words = ["simulate", pendulum(tmp_path, 100.0), "--duration", "1", "--rate", rate]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert f"a motion of 1 s has {cycles} cycles, and 10 to 4e+06 are taken" in said

@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from robot_dynamics.cli import VERBS, main, parser
@@ -112,3 +113,12 @@ def test_a_title_is_bold_only_where_that_is_wanted(environment, bold, capsys, mo
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     Printer()(TextTable("title", ["joint"]))
     assert ("\x1b[1mtitle\x1b[0m" in capsys.readouterr().out) == bold
+
+
+def test_too_little_memory_ends_in_one_line(capsys, monkeypatch):
+    petabytes = (10**6, 10**6, 10**3)
+    monkeypatch.setattr("robot_dynamics.cli.verbs.forward.run", lambda _: np.empty(petabytes))
+    assert main(["forward", "planar_2r"]) == 1
+    said = capsys.readouterr().err
+    assert "needs more memory than there is; give a shorter duration" in said
+    assert said.count("\n") == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.output import Printer, add_json, print_json
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.runtime.machine import Finding, cache_findings, realtime_findings
 from robot_dynamics.version import SITE
@@ -51,9 +51,10 @@ def _ros_findings() -> list[Finding]:
 
 
 def _print(title: str, findings: Sequence[Finding]) -> None:
-    print(title)
+    show = Printer()
+    show(title)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         mark = "missing" if finding.missing else "advice" if finding.remedy else "ok"
         line = f"  {mark:<8}{finding.name:<{width}}  {finding.found}"
-        print(f"{line}; {finding.remedy}" if finding.remedy else line)
+        show(f"{line}; {finding.remedy}" if finding.remedy else line)

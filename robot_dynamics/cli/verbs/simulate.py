@@ -78,6 +78,8 @@ from robot_dynamics.simulation.driven_loop import FIELDS, simulate_drives
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 from robot_dynamics.trajectory.motion_limits import shrunk_to_fit
 
+FEWEST_CYCLES, MOST_CYCLES = 10, 4_000_000
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
@@ -123,11 +125,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
+    if arguments.driver is not None:
+        return _behind_drives(arguments)
     whole = load_robot(arguments.robot)
     still = still_joints(arguments, whole)
     robot = whole.with_locked(still)
-    if arguments.driver is not None:
-        return _behind_drives(arguments)
     check_physical(robot)
     if arguments.record is not None:
         description = text_of_robot(arguments.robot)
@@ -336,6 +338,7 @@ def _motion(arguments: argparse.Namespace, model: Model, smoothness: int = 2) ->
     """Return the desired motion of all joints; the default one fits the effort limits."""
     robot = model.dynamics.robot
     if arguments.motion is None:
+        _check_cycles(arguments.duration, arguments.rate)
         chosen = excitation(robot, arguments.duration)
         fitting = shrunk_to_fit(chosen, robot, lambda state: model.feedforward(*state))
         return interpolate(fitting, smoothness=smoothness)
@@ -350,4 +353,12 @@ def _motion(arguments: argparse.Namespace, model: Model, smoothness: int = 2) ->
         raise TrajectoryError(
             f"{arguments.motion}: lasts {given.duration:g} s; give at most {LONGEST_S:g} s"
         )
+    _check_cycles(given.duration, arguments.rate)
     return interpolate(given.ordered(robot.joint_names), smoothness=smoothness)
+
+
+def _check_cycles(seconds: float, rate: float) -> None:
+    """Refuse a motion of so few cycles that it says nothing, or of so many that none ends."""
+    if not FEWEST_CYCLES <= rate * seconds <= MOST_CYCLES:
+        count = f"{rate * seconds:.3g} cycles, and {FEWEST_CYCLES} to {MOST_CYCLES:g} are taken"
+        raise ArgumentError(f"--rate {rate:g}: a motion of {seconds:g} s has {count}")

@@ -18,7 +18,6 @@ deg, g, %.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -291,8 +290,10 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
     drives = drives_of(str(options["robot"]), given, robot)
     if not vary and options["runs"] == _DEFAULTS["runs"]:
         options["runs"] = len(motions)
-        print("no quantity varies, so one run of each motion shows all; vary one, such as "
-              "--mass-error 20% or --payload 0..3", file=sys.stderr)  # fmt: skip
+        Printer(stderr=True)(
+            "no quantity varies, so one run of each motion shows all; vary one, such as "
+            "--mass-error 20% or --payload 0..3"
+        )
     converted: dict[str, Any] = {
         "runs": int(options["runs"]),
         "motions": motions,
