@@ -65,6 +65,9 @@ def check_free(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                remedy = "give 127.0.0.1, 0.0.0.0 or an address of this machine"
+                raise PortError(f"host {host} is none of this machine; {remedy}") from None
             taken = error.errno == errno.EADDRINUSE
             why = "is in use" if taken else f"cannot be served ({error.strerror})"
             raise PortError(f"port {port} of {host} {why}; choose another port") from None

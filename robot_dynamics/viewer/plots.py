@@ -20,6 +20,9 @@ WINDOW_S = 10.0
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b",
            "#e377c2", "#7f7f7f", "#bcbd22")  # fmt: skip
 
+TICKS_APART = 18.0
+"""Least distance of two ticks at the side, pixels; by default most plots had the one of zero."""
+
 MOST_CURVES = 10
 """Largest number of joints or links in a plot; the first ones are shown."""
 
@@ -133,12 +136,14 @@ def _plot(gui: viser.GuiApi, title: str, names: Sequence[str], least: float) -> 
         for k, name in enumerate(names)
     ]
     ends = [{"pad": 0.1, "soft": end, "mode": 1} for end in (-least, least)]
+    none = uplot.Axis_Ticks(show=False)
     wide: Any = dict(zip(("min", "max"), ends, strict=True))
     return gui.add_uplot(
         empty,
         (uplot.Series(label="t, s"), *curves),
         title=title,
         scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True, range=wide)},
+        axes=(uplot.Axis(ticks=none), uplot.Axis(ticks=none, space=TICKS_APART)),
         height=155,
         padding=(9, 0, 0, 0),  # pixels, for the upper half of the highest tick
         legend=uplot.Legend(show=True, live=False),

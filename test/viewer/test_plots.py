@@ -84,3 +84,9 @@ def test_the_last_seconds_are_shown_until_a_motion_begins_anew(plots):
 
     assert times(0.0, 1.0, WINDOW_S, WINDOW_S + 0.5) == [1.0, WINDOW_S, WINDOW_S + 0.5]
     assert times(0.25, 0.5) == [0.25, 0.5]
+
+
+def test_plots_are_high_enough_for_several_ticks(plots):
+    for plot in handles(plots._motion):
+        y = plot.axes[1]
+        assert 4 * y["space"] < plot.height - 80  # of title, legend and times
