@@ -281,7 +281,7 @@ def test_the_command_in_a_source_writes_it_again(export, tmp_path, monkeypatch, 
     command = shlex.split(before.splitlines()[2].removeprefix(" *   "))
     monkeypatch.chdir(tmp_path)
     assert command[0] == "robot-dynamics"
-    assert main([*command[1:], "--source"]) == 0
+    assert main(command[1:]) == 0
     assert (tmp_path / "arm.c").read_text() == before
 
 

@@ -339,4 +339,5 @@ def _command(arguments: argparse.Namespace) -> str:
         words += ["--parameters", arguments.parameters.name]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:
         words += ["--bandwidth", f"{arguments.bandwidth:g}"]
+    words += ["--source"] * arguments.source
     return shlex.join([*words, "-o", arguments.output.name])
