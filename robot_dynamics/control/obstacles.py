@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import maximum, minimum
 from robot_dynamics.control.fields import SCALAR, Field
 from robot_dynamics.control.logic import (
+    any_of,
     both,
     chosen,
     either,
@@ -113,6 +114,8 @@ OBSTACLE = {
     "obstacle_joint": Field(SCALAR, "its joint"),
     "obstacle_value": Field(SCALAR, "its quantity"),
     "obstacle_limit": Field(SCALAR, "the limit"),
+    "obstacles_told": Field((len(Obstacle),), "1 for those found since there was none"),
+    "obstacle_reports": Field(SCALAR, "obstacles to report: each once until there is none"),
 }
 """State of an end effector that does not come to its target."""
 
@@ -182,11 +185,16 @@ def find_obstacle(
     before = (x.obstacle, x.obstacle_joint, x.obstacle_value, x.obstacle_limit)
     found = tuple(chosen(same, a, b) for a, b in zip(before, found, strict=True))
     names = ("obstacle", "obstacle_joint", "obstacle_value", "obstacle_limit")
+    is_one = negated(equal(found[0], Obstacle.NONE))
+    this = np.array([both(is_one, equal(found[0], float(number))) for number in Obstacle])
+    told = is_one * x.obstacles_told
     distances = np.array([to_goal, turned])
     return {
         "stretched_since": stretched_since,
         "ended_since": ended_since,
         "behind": chosen(less(NONE_M, distances), distances, 0.0 * distances),
+        "obstacles_told": maximum(told, this),
+        "obstacle_reports": x.obstacle_reports + any_of(less(told, this)),
         **stay,
         **dict(zip(names, found, strict=True)),
     }

@@ -54,6 +54,7 @@ from robot_dynamics.control.targets import (
     TARGET_SETTINGS,
     axes_of_task,
     ends_of,
+    lacks_wrench,
     move_target,
     target_moves,
 )
@@ -402,7 +403,6 @@ class Step:
             assert self.end_effector is not None
             own = {"payload": load["payload"], "velocity_terms": 1.0 - x.adds_velocity_terms}
             end = replace(self.end_effector, **own)
-            fresh = negated(less(x.task_timeout, x.now - x.measured_wrench_came))
             inputs = {
                 "q": x.q,
                 "qd": x.qd,
@@ -428,7 +428,7 @@ class Step:
                 "returning": x.task_returning,
                 "measured_wrench": x.measured_wrench,
                 "correction": chosen(x.forgets, 0.0 * x.correction, x.correction),
-                "feedback": np.array([*x.task_feedback, fresh, minimum(x.dt, LONGEST_STEP_S)]),
+                "feedback": np.array([*x.task_feedback, negated(lacks_wrench(x)), minimum(x.dt, LONGEST_STEP_S)]),
                 "ends": ends_of(x.lower, x.upper),
             }
             found = task_equations(end, mode, self.projector, inputs)

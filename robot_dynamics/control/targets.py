@@ -65,6 +65,9 @@ AT_ONCE_S = 1e-9
 NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
 """Kinds of a target."""
 
+MEASURED, UNMEASURED = 1.0, 2.0
+"""Whether a measured wrench controls the force with which the end effector presses."""
+
 TURN: tuple[int, ...] = (3, 3)
 
 TARGET_ARRIVED = {
@@ -144,7 +147,8 @@ TARGET = {
     "push_began": Field(SCALAR, "time at which it began, s"),
     "used_pull": Field((6,), "stiffness in the directions of motion in use"),
     "used_axis": Field((3,), "free axis in use"),
-    "dropped": Field(SCALAR, "twists that have ended by themselves"),
+    "dropped": Field(SCALAR, "twists that have ended by themselves, in motion"),
+    "pressing": Field(SCALAR, "1 if a measured wrench controls a force, 2 if none comes, else 0"),
     **OBSTACLE,
 }
 """State of a target."""
@@ -197,6 +201,7 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
     )
     waits = both(led, seeks, either(both(waited, negated(released)), runs_off))
     aims = both(led, seeks, either(released, both(new, negated(waited))))
+    moves = any_of(less(0.0, abs(x.twist_given)))
     drives = both(led, equal(given, TWIST))
     rests = either(negated(led), runs_off)
     done = both(led, seeks, negated(new), negated(waits), negated(aims), pose.reached)
@@ -242,8 +247,14 @@ def move_target(x: Any, rotation: Array, position: Array) -> dict[str, Any]:
         ),
         "used_pull": pull,
         "used_axis": x.task_free_axis,
-        "dropped": x.dropped + both(ended, less(x.now - x.dt, until)),
+        "dropped": x.dropped + both(ended, moves, less(x.now - x.dt, until)),
+        "pressing": less(0.0, x.task_feedback[2]) * chosen(lacks_wrench(x), UNMEASURED, MEASURED),
     }
+
+
+def lacks_wrench(x: Any) -> Any:
+    """Return whether no measured wrench is new enough for feedback of the force."""
+    return less(x.task_timeout, x.now - x.measured_wrench_came)
 
 
 def ends_of(lower: Array, upper: Array) -> Array:

@@ -354,21 +354,6 @@ class Task:
         """
         self.arrived["measured_wrench"][:], self.arrived["measured_wrench_came"][0] = wrench, now
 
-    def has_measured_wrench(self, now: float) -> bool:
-        """Return whether a measured wrench is new enough for force feedback.
-
-        Args:
-            now: Present time, s, of the clock of the caller.
-
-        Returns:
-            True if it is not older than the timeout of the feedback.
-        """
-        given = self.settings.feedback
-        return (
-            given is not None
-            and now - float(self.arrived["measured_wrench_came"][0]) <= given.timeout
-        )
-
     def forget(self) -> None:
         """Forget target and wrench: in the next cycle the end effector is held where it is."""
         self.arrived["drops_pose"][0] = 1.0

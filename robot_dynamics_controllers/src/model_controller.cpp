@@ -23,6 +23,8 @@ constexpr const char * WRENCH = "target_wrench";
 constexpr const char * POSTURE = "target_posture";
 constexpr const char * FORCE_TORQUE = "force_torque";
 constexpr const char * REFERENCE = "reference";
+constexpr std::size_t MEASURED = 1;  // numbers of the field `pressing`
+constexpr std::size_t UNMEASURED = 2;
 
 const std::vector<std::string> REFERENCES = {"position", "velocity", "acceleration", "effort"};
 
@@ -180,7 +182,6 @@ ModelController::CallbackReturn ModelController::on_configure(const rclcpp_lifec
   }
   warn_of_unknown_parameters();
   refused_ = 0;
-  measures_ = true;
   contested_.clear();
   open_topics();
   inform(
@@ -480,7 +481,6 @@ void ModelController::show(std::int64_t stamp)
   shown_[MODE] = settings_[mode_at_];
   shown_[LONGEST_PERIOD] = std::max(shown_[LONGEST_PERIOD], period_);
   shown_[TIME] += period_;
-  shown_[WRENCH_AGE] = now_ - *arrived(WRENCH_CAME);
   shown_[CYCLES] += 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
     shown_.saturated()[i] += state(SATURATION)[i] > 0.5 ? 1.0 : 0.0;
@@ -889,18 +889,16 @@ void ModelController::log_task(const Snapshot & before, const Snapshot & now)
   if (before.in_task() && now.number("dropped") > before.number("dropped")) {
     warn(std::string(TWIST) + " has ended: the end effector comes to rest");
   }
-  const Layout & settings = model().settings;
-  const double timeout = present_.settings[offset_of(settings, "task_timeout")];
-  const bool presses = present_.settings[offset_of(settings, "task_feedback") + 2] > 0.0;
-  const bool measures = !presses || now[WRENCH_AGE] <= timeout;
-  if (presses && measures != measures_) {
-    measures ? inform(std::string(FORCE_TORQUE) + " comes: the force is controlled by it")
-             : warn(
-                 std::string("no ") + FORCE_TORQUE + " for " + text(timeout, "%g") +
-                 " s: the end effector presses without feedback");
+  const bool was_unmeasured = before.index("pressing") == UNMEASURED;
+  if (now.index("pressing") == UNMEASURED && !was_unmeasured) {
+    const double timeout = present_.settings[offset_of(model().settings, "task_timeout")];
+    warn(
+      std::string("no ") + FORCE_TORQUE + " for " + text(timeout, "%g") +
+      " s: the end effector presses without feedback");
+  } else if (now.index("pressing") == MEASURED && was_unmeasured) {
+    inform(std::string(FORCE_TORQUE) + " comes: the force is controlled by it");
   }
-  measures_ = measures;
-  if (now.index("obstacle") > 0 && now.index("obstacle") != before.index("obstacle")) {
+  if (now.number("obstacle_reports") > before.number("obstacle_reports") && now.index("obstacle")) {
     warn(words_for_obstacle(now));
   }
 }

@@ -163,7 +163,6 @@ private:
   std::atomic<bool> filling_{false};              // parameters are set by this controller itself
   Reasons reasons_;                               // logged of late
   std::map<std::string, std::string> contested_;  // topics, and the line about their publishers
-  bool measures_ = true;  // a wrench is measured, where force feedback needs one
   std::chrono::steady_clock::time_point diagnosed_at_;
 
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;

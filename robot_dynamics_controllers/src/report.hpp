@@ -28,7 +28,6 @@ enum Shown : std::size_t
   CYCLES,
   UNWRITTEN,       // commands that an interface did not accept
   TIME,            // s
-  WRENCH_AGE,      // of the measured wrench, s
   LONGEST_PERIOD,  // s
   STAMP_S,
   STAMP_NS,

@@ -117,6 +117,18 @@ def test_joint_and_numbers_stay_those_of_the_moment_at_which_it_was_found():
     assert [result[name] for name in last] == list(last.values())
 
 
+def test_each_obstacle_is_reported_once_until_there_is_none():
+    known = waiting() | {"obstacles_told": np.zeros(len(Obstacle)), "obstacle_reports": 0.0}
+    none = {"stays_since": 1e9}
+    reports = []
+    for changed in ({}, {}, SATURATED, {}, SATURATED, none, SATURATED):
+        known |= find_obstacle(
+            Facts(known, {"stays_since": -9.0}, changed), 1.0, 0.0, 1.0, np.zeros(3), NEAR
+        )
+        reports.append(known["obstacle_reports"])
+    assert reports == [1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 3.0]
+
+
 def test_every_obstacle_has_a_sentence_and_a_remedy():
     assert list(OBSTACLES) == list(Obstacle)
     assert all(OBSTACLES[one].remedy for one in Obstacle if one is not Obstacle.NONE)

@@ -14,7 +14,7 @@ from robot_dynamics.control import Controller, Measured, Model, Settings, Status
 from robot_dynamics.control.sampled_loop import Sampling
 from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.target_motion import JERK_S, pose_error, target_equations
-from robot_dynamics.control.targets import WRENCH_RAMP_S
+from robot_dynamics.control.targets import MEASURED, UNMEASURED, WRENCH_RAMP_S
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import EndEffectorMobility, ForceFeedback, TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
@@ -119,6 +119,9 @@ def test_a_twist_moves_the_end_effector_until_it_is_stale():
     # The last of an approach of 20 rad/s, while the null space still moves
     assert np.linalg.norm(loop.run(0.5).pose.translation - rest) < 1e-3
     assert (rest - before)[1] - way < 0.1 * (0.2 + 0.1 / 0.5)
+    assert loop.task.field("dropped") == 1.0
+    loop.task.drive(np.zeros(6), loop.now, lasts=0.1)  # its end stops nothing
+    assert loop.run(0.2).task.field("dropped") == 1.0
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -277,11 +280,13 @@ def test_a_force_is_held_beside_an_unknown_load_while_it_is_measured(mode):
     loop = WallLoop(mode, 2e4, load=-6.0)
     loop.press(1.5)
     held = loop.press(0.3)
+    assert loop.task.field("pressing") == MEASURED
     assert np.abs(held - 10.0).max() < 0.01  # N: e^(-10 1/s 1.5 s) of 6 N is 2e-6
     loop.sensed = False
     efforts = len(loop.efforts)
     loop.press(1.5)
     alone = loop.press(0.1)
+    assert loop.task.field("pressing") == UNMEASURED
     # Without it the load takes 6 N; errors of the other directions turn the force by 1e-3
     assert np.abs(alone - 4.0).max() < 0.1
     changes = np.diff(loop.efforts[efforts - 1 :], axis=0)

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import Model
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.targets import MEASURED, UNMEASURED
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -147,9 +148,8 @@ class TaskSpaceControl:
         self._pose_out = node.create_publisher(PoseStamped, "cartesian_pose", OUTPUT_QOS)
         self._error_out = node.create_publisher(TwistStamped, "cartesian_error", OUTPUT_QOS)
         self._contested: dict[str, str] = {}  # topics, and the line about their publishers
-        self._driven = False  # by twists that have not come to rest
-        self._reasons: set[float] = set()  # for which the end effector stays away: logged ones
-        self._share, self._measures, self._weakness = 1.0, True, ""
+        self._reported = dict.fromkeys(("dropped", "obstacle_reports", "pressing"), 0.0)
+        self._share, self._weakness = 1.0, ""
 
     @property
     def task(self) -> Task | None:
@@ -262,13 +262,11 @@ class TaskSpaceControl:
         task, X, now = self._task_for(POSE, msg.header.frame_id)
         stamp = nanoseconds(msg.header.stamp) / NS_PER_S
         task.aim(X @ _read(POSE, pose_from_msg, msg), now, stamp)
-        self._driven = False
 
     def _on_twist(self, msg: TwistStamped) -> None:
         task, X, now = self._task_for(TWIST, msg.header.frame_id)
         twist = _turned(X, _read(TWIST, twist_from_msg, msg))
         task.drive(twist, now, self.declared.value.twist_timeout)
-        self._driven = bool(twist.any())
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
         task, X, now = self._task_for(WRENCH, msg.header.frame_id)
@@ -349,12 +347,13 @@ class TaskSpaceControl:
             return
         for topic in (POSE, TWIST, WRENCH, POSTURE):
             self._has_one_publisher(task, topic)
-        now = node.now()
-        if self._driven and not task.moves(now):
-            self._driven = False
+        before, now = self._reported, {name: float(task.field(name)[0]) for name in self._reported}
+        self._reported = now
+        if now["dropped"] > before["dropped"]:
             node.get_logger().warning(f"{TWIST} has ended: the end effector comes to rest")
-        self._look_at_distance(task)
-        self._look_for_forces(task, now)
+        if now["obstacle_reports"] > before["obstacle_reports"] and task.obstacle:
+            node.get_logger().warning(task.obstacle)
+        self._look_for_forces(task, before["pressing"], now["pressing"])
         share = self._stiffness_in_use(task)
         if share < LOWER * self._share:
             node.get_logger().warning(
@@ -391,28 +390,16 @@ class TaskSpaceControl:
             node.throttled_log.warn(topic, self._contested[topic])
         return False
 
-    def _look_for_forces(self, task: Task, now: float) -> None:
+    def _look_for_forces(self, task: Task, before: float, now: float) -> None:
         """Log when the end effector presses without its feedback, and when with it again."""
         given, log = task.settings.feedback, self._node.get_logger()
-        measures = (
-            given is None or not task.settings.pressing.any() or task.has_measured_wrench(now)
-        )
-        if given is not None and measures != self._measures:
-            if measures:
-                log.info(f"{MEASURED_WRENCH} comes: the force is controlled by it")
-            else:
-                log.warning(
-                    f"no {MEASURED_WRENCH} for {given.timeout:g} s: the end effector presses "
-                    "without feedback"
-                )
-        self._measures = measures
-
-    def _look_at_distance(self, task: Task) -> None:
-        """Log each reason for which a target is not reached, once until it is."""
-        reason = float(task.field("obstacle")[0])
-        if reason and reason not in self._reasons:
-            self._node.get_logger().warning(task.obstacle)
-        self._reasons = {*self._reasons, reason} if reason else set()
+        if given is not None and now == UNMEASURED != before:
+            log.warning(
+                f"no {MEASURED_WRENCH} for {given.timeout:g} s: the end effector presses without "
+                "feedback"
+            )
+        elif before == UNMEASURED and now == MEASURED:
+            log.info(f"{MEASURED_WRENCH} comes: the force is controlled by it")
 
     def values(self) -> dict[str, object]:
         """Return end effector, target, error and singularity."""
