@@ -86,8 +86,7 @@ class ConfiguredStep:
         if not sentence.text:
             return ""
         i, value, limit = [*(float(of(found, name)) for name in numbers), 0.0, 0.0][:3]
-        text = sentence.words(self.robot, round(i), value, limit)
-        return f"{text}; {sentence.remedy.format(limit=f'{limit:.4g}')}"
+        return sentence.line(self.robot, round(i), value, limit)
 
 
 def parameter_vector(

@@ -6,6 +6,7 @@ It decides nothing: every decision is in the stages of `step`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -35,7 +36,7 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.control.reference_history import ReferenceSegment
 from robot_dynamics.control.rest import holding_effort
 from robot_dynamics.control.settings import DRIVE, GRAVITY, ZERO_EFFORT, Settings
-from robot_dynamics.control.status import SENTENCES, Cause, Status
+from robot_dynamics.control.status import SENTENCES, Cause, Sentence, Status
 from robot_dynamics.control.step import EVENTS, Step
 from robot_dynamics.control.step_kernels import RunningStep, StepKernels
 from robot_dynamics.control.task import Task
@@ -579,24 +580,31 @@ class Controller:
     @property
     def stopped_by(self) -> str | None:
         """Reason of the present stop, with joint, value and limit, if the arm is stopped."""
-        return self._words(self.cause, "stop")
+        return self._sentence("cause", "stop", Sentence.words) or None
+
+    def line(self, name: str, kind: str = "") -> str:
+        """Return the sentence of a cause and its remedy.
+
+        Args:
+            name: Field of its number: "cause", "warning", "brake_cause" or "limited".
+            kind: What the fields of joint, value and limit begin with; by default `name`.
+
+        Returns:
+            One line; empty without a cause.
+        """
+        return self._sentence(name, kind or name, Sentence.line)
+
+    def _sentence(self, name: str, kind: str, words: Callable[..., str]) -> str:
+        cause = CAUSES[int(self.field(name)[0])]
+        if cause is Cause.NONE:
+            return ""
+        i, value, limit = (self.field(f"{kind}_{x}").item() for x in ("joint", "value", "limit"))
+        return words(SENTENCES[cause], self.model.dynamics.robot, int(i), value, limit)
 
     @property
     def warning(self) -> Cause:
         """Return what is to be reported and does not stop the arm."""
         return CAUSES[int(self.field("warning")[0])]
-
-    @property
-    def warned_of(self) -> str | None:
-        """Reason of the present report, with joint, value and limit, if there is one."""
-        return self._words(self.warning, "warning")
-
-    def _words(self, cause: Cause, kind: str) -> str | None:
-        """Return the sentence of a cause with the numbers of a stop or a report."""
-        if cause is Cause.NONE:
-            return None
-        i, value, limit = (self.field(f"{kind}_{x}").item() for x in ("joint", "value", "limit"))
-        return SENTENCES[cause].words(self.model.dynamics.robot, int(i), abs(value), limit)
 
     @property
     def stopped_joint(self) -> int | None:
@@ -612,12 +620,7 @@ class Controller:
     @property
     def brakes(self) -> str:
         """Sentence about a joint that does not move although it is pushed; empty for none."""
-        joint, cause = self.index("brake_joint"), CAUSES[int(self.field("brake_cause")[0])]
-        if joint is None:
-            return ""
-        value, limit = (self.field(f"brake_{x}").item() for x in ("value", "limit"))
-        words = SENTENCES[cause].words(self.model.dynamics.robot, joint, value, limit)
-        return f"{words}; {SENTENCES[cause].remedy}"
+        return self.line("brake_cause", "brake")
 
     # -- parts of the step, for a simulation that knows the motion -----------------------------
 

@@ -32,6 +32,7 @@ from robot_dynamics.control.logic import (
     negated,
 )
 from robot_dynamics.control.state_times import TIMED, timed
+from robot_dynamics.control.status import Sentence
 from robot_dynamics.foundation.arrays import Array
 
 LARGEST_STATE = 1e6
@@ -97,7 +98,7 @@ CONFIRMED = 5
 class Flaw(enum.IntEnum):
     """Reason for which a state is not believed, or a reference not followed.
 
-    Its number is that of the fields `flaw`, `absent` and `away`.
+    Its number is that of the fields `flaw`, `absent` and `reason`.
     """
 
     NONE = 0
@@ -112,23 +113,33 @@ class Flaw(enum.IntEnum):
 
 
 FLAWS = {
-    Flaw.NONE: "",
-    Flaw.JUMP: "the position of joint '{joint}' jumps by {value}; is a sensor wrong, or do two "
-    "nodes publish states?",
-    Flaw.STUCK: "the position of joint '{joint}' stands although its velocity is {value}",
-    Flaw.DRIFT: "position and velocity of joint '{joint}' differ by {value}; check units and "
-    "signs of the driver",
-    Flaw.UNREAD: "the state of joint '{joint}' is not a finite number",
-    Flaw.REPEATED: "they have not changed for {value} although the joints move; does the driver "
-    "receive any?",
-    Flaw.LATE: "they come {value} later than usual",
-    Flaw.AWAY: "that of joint '{joint}' is {value} away",
-    Flaw.LEAPS: "references leap by turns; do two nodes send them?",
+    Flaw.NONE: Sentence("", ("", ""), ""),
+    Flaw.JUMP: Sentence(
+        "the position of joint '{joint}' jumps by {value}",
+        ("position", ""),
+        "is a sensor wrong, or do two nodes publish states?",
+    ),
+    Flaw.STUCK: Sentence(
+        "the position of joint '{joint}' stands although its velocity is {value}",
+        ("velocity", ""),
+        "",
+    ),
+    Flaw.DRIFT: Sentence(
+        "position and velocity of joint '{joint}' differ by {value}",
+        ("position", ""),
+        "check units and signs of the driver",
+    ),
+    Flaw.UNREAD: Sentence("the state of joint '{joint}' is not a finite number", ("", ""), ""),
+    Flaw.REPEATED: Sentence(
+        "they have not changed for {value} although the joints move",
+        ("s", ""),
+        "does the driver receive any?",
+    ),
+    Flaw.LATE: Sentence("they come {value} later than usual", ("s", ""), ""),
+    Flaw.AWAY: Sentence("that of joint '{joint}' is {value} away", ("position", ""), ""),
+    Flaw.LEAPS: Sentence("references leap by turns", ("", ""), "do two nodes send them?"),
 }
 """Words for every flaw."""
-
-QUANTITIES = {Flaw.STUCK: "velocity", Flaw.REPEATED: "s", Flaw.LATE: "s"}
-"""Quantities of their values, or units; the others are positions."""
 
 BELIEVED = {
     "cycle_at": Field(SCALAR, "time of the last cycle, s", NEVER),
@@ -363,17 +374,3 @@ def _unexplained(x: Any, q: Array, qd: Array, step: Any) -> tuple[Array, Array]:
 def noise(nearest: Any, velocity: Any, step: Any) -> Any:
     """Return the displacement in a step of a time, s, that may be noise, rad or m."""
     return JUMP * nearest + JUMP_SPEED * velocity * step
-
-
-def words_for_flaw(flaw: int, joint: str, value: float, units: tuple[str, str]) -> str:
-    """Return why the last state is not believed, in words.
-
-    Args:
-        flaw: Number of a `Flaw`.
-        joint: Name of the joint.
-        value: Its value.
-        units: Units of positions and velocities.
-    """
-    own = {"position": units[0], "velocity": units[1]}
-    quantity = QUANTITIES.get(Flaw(flaw), "position")
-    return FLAWS[Flaw(flaw)].format(joint=joint, value=f"{value:.3g} {own.get(quantity, quantity)}")

@@ -63,5 +63,5 @@ def _worst(name: str, tau: Array, effort: Array, counts: Array) -> dict[str, Any
         share = abs(tau[i]) / effort[i]
         takes = both(counts[i], less(worst, share))
         worst = chosen(takes, share, worst)
-        refusal.replace(takes, name, tau[i], effort[i], float(i))
+        refusal.replace(takes, name, abs(tau[i]), effort[i], float(i))
     return refusal.found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.logic import chosen, either, less, negated
 from robot_dynamics.foundation.numbers import short_number
-from robot_dynamics.trajectory.motion_limits import QUANTITIES, unit_of
+from robot_dynamics.trajectory.motion_limits import UNITS, unit_of
 
 if TYPE_CHECKING:
     from robot_dynamics.robot.robot import Robot
@@ -152,7 +152,7 @@ def next_status(x: Any) -> Any:
 class Cause(enum.IntEnum):
     """Cause of a stop or of a report.
 
-    Its number is the one of the fields `cause`, `warning` and `brake_cause`.
+    Its number is the one of the fields `cause`, `warning`, `brake_cause` and `limited`.
     """
 
     NONE = 0
@@ -169,6 +169,8 @@ class Cause(enum.IntEnum):
     BRAKED = 11
     UNANSWERED = 12
     SOFTENED = 13
+    LIMITED = 14
+    OVERLOADED = 15
 
 
 class Sentence(NamedTuple):
@@ -186,21 +188,21 @@ class Sentence(NamedTuple):
     remedy: str
     digits: int = 3
 
-    def number(self, x: float) -> str:
-        """Return the text of a number."""
-        return short_number(x, self.digits)
-
-    def words(self, robot: Robot, i: int, value: float, limit: float) -> str:
+    def words(self, robot: Robot, i: int, value: float, limit: float = 0.0) -> str:
         """Return the sentence on joint i, or on none if i is negative."""
+        return self._filled(self.text, robot, i, value, limit)
 
-        def number(x: float, quantity: str) -> str:
-            of_joint = i >= 0 and quantity in (*QUANTITIES, "frequency")
-            unit = unit_of(robot, i, quantity) if of_joint else quantity
-            return f"{self.number(x)} {unit}".rstrip()
+    def line(self, robot: Robot, i: int, value: float, limit: float = 0.0) -> str:
+        """Return the sentence with its remedy."""
+        text = f"{self.text}; {self.remedy}" if self.remedy else self.text
+        return self._filled(text, robot, i, value, limit)
 
-        joint = robot.joint_names[i] if i >= 0 else ""
-        numbers = map(number, (value, limit), self.quantities)
-        return self.text.format(joint=joint, **dict(zip(("value", "limit"), numbers, strict=True)))
+    def _filled(self, text: str, robot: Robot, i: int, *numbers: float) -> str:
+        joint, words = robot.joint_names[i] if i >= 0 else "", []
+        for x, quantity in zip(numbers, self.quantities, strict=True):
+            unit = unit_of(robot, i, quantity) if i >= 0 and quantity in UNITS else quantity
+            words.append(f"{short_number(x, self.digits)} {unit}".rstrip())
+        return text.format(joint=joint, value=words[0], limit=words[1])
 
 
 SENTENCES = {
@@ -214,6 +216,18 @@ SENTENCES = {
         "a joint oscillates at {limit}",
         ("position", "frequency"),
         "let encoders measure the motors too, or make masses and friction of the model exact",
+    ),
+    Cause.OVERLOADED: Sentence(
+        "joint '{joint}' is {value} from its reference, beyond its limit of {limit}, and its "
+        "effort was at its limit",
+        ("position", "position"),
+        "is the load too heavy, or the motion too fast?",
+    ),
+    Cause.LIMITED: Sentence(
+        "the effort of joint '{joint}' is at its limit of {limit} for {value} of the time",
+        ("%", "effort"),
+        "does a joint push its stop, is the load too heavy, or does it oscillate?",
+        2,
     ),
     Cause.SATURATION: Sentence(
         "joint '{joint}' moves at {value} against its reference, with its effort at its limit of "

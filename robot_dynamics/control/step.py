@@ -28,7 +28,7 @@ from robot_dynamics.control.friction import ELEMENTS, FrictionRows
 from robot_dynamics.control.guard import BELIEVED, believe
 from robot_dynamics.control.intake import LOAD, MEMORY, follow_presliding, parts_of_load, take_load
 from robot_dynamics.control.laws import LAWS, Measured, Reference
-from robot_dynamics.control.logic import NEVER, among, both, chosen, either, equal, less, negated
+from robot_dynamics.control.logic import NEVER, among, both, chosen, either, equal, negated
 from robot_dynamics.control.motion import (
     DESIRED,
     TRANSITION,
@@ -400,6 +400,7 @@ class Step:
 
         def function(x: Facts) -> dict[str, Any]:
             arm, load = self._arm(x), parts_of_load(x.load)
+            fresh = negated(lacks_wrench(x))
             assert self.end_effector is not None
             own = {"payload": load["payload"], "velocity_terms": 1.0 - x.adds_velocity_terms}
             end = replace(self.end_effector, **own)
@@ -428,7 +429,7 @@ class Step:
                 "returning": x.task_returning,
                 "measured_wrench": x.measured_wrench,
                 "correction": chosen(x.forgets, 0.0 * x.correction, x.correction),
-                "feedback": np.array([*x.task_feedback, negated(lacks_wrench(x)), minimum(x.dt, LONGEST_STEP_S)]),
+                "feedback": np.array([*x.task_feedback, fresh, minimum(x.dt, LONGEST_STEP_S)]),
                 "ends": ends_of(x.lower, x.upper),
             }
             found = task_equations(end, mode, self.projector, inputs)

@@ -44,11 +44,18 @@ from robot_dynamics.control.status import (
     Status,
     next_status,
 )
+from robot_dynamics.control.watches import LIMITED
 
 AT_END = 0.01
 """Distance from the end of its range at which a joint stands there, rad or m."""
 
-PUSHED = (Cause.TRACKING_ERROR, Cause.SOFTENED, Cause.SATURATION, Cause.STANDING)
+PUSHED = (
+    Cause.TRACKING_ERROR,
+    Cause.SOFTENED,
+    Cause.OVERLOADED,
+    Cause.SATURATION,
+    Cause.STANDING,
+)
 """Causes behind which there may be the end of a range."""
 
 SHORTEST_PAUSE_S = 0.1
@@ -104,11 +111,11 @@ SUPERVISION = {
     "status": Field(SCALAR, "number of the status"),
     "cause": Field(SCALAR, "number of the cause of the present stop"),
     "stop_joint": Field(SCALAR, "joint that stopped the arm"),
-    "stop_value": Field(SCALAR, "quantity that exceeded its limit"),
+    "stop_value": Field(SCALAR, "magnitude that exceeded its limit"),
     "stop_limit": Field(SCALAR, "the limit"),
     "warning": Field(SCALAR, "number of the cause that is reported and does not stop the arm"),
     "warning_joint": Field(SCALAR, "its joint"),
-    "warning_value": Field(SCALAR, "its quantity"),
+    "warning_value": Field(SCALAR, "its magnitude"),
     "warning_limit": Field(SCALAR, "the limit"),
     "paused": Field(SCALAR, "1 from a loss of messages to `resume`"),
     "armed": Field(SCALAR, "1 if the present motion of the reference began where the arm is"),
@@ -123,9 +130,9 @@ SUPERVISION = {
     "shakes": Field(SCALAR, "1 if an oscillation was found in this cycle"),
     "jumps": Field(SCALAR, "1 if the reference went on elsewhere"),
     "blends": Field(SCALAR, "1 if it went on near where it was, which the arm joins"),
-    "away": Field(SCALAR, "number of the `Flaw` for which the reference is not followed"),
-    "away_joint": Field(SCALAR, "joint whose reference is the farthest"),
-    "away_value": Field(SCALAR, "its distance from the arm, rad or m"),
+    "reason": Field(SCALAR, "number of the `Flaw` for which the status is this one, or 0"),
+    "reason_joint": Field(SCALAR, "its joint"),
+    "reason_value": Field(SCALAR, "its value"),
     "lasting_error": Field(VECTOR, "position errors under whole feedback, rad or m"),
     "predicts": Field(SCALAR, "1 if its acceleration is that of the reference's efforts"),
     "start": Field((3, "n"), "state in which the transition begins"),
@@ -303,7 +310,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "status": status,
         "cause": cause,
         "stop_joint": joint,
-        "stop_value": value,
+        "stop_value": abs(value),
         "stop_limit": limit,
         **_warning(x, cause),
         "paused": paused,
@@ -320,7 +327,7 @@ def supervise(x: Facts) -> dict[str, Any]:
         "jumps": jumps,
         "blends": blends,
         "lasting_error": lasting_error,
-        **_away(x, segment),
+        **_reason(x, status, segment),
         "predicts": both(predicts, went_on, x.follows, x.has_tau),
         "start": start,
         "starts_measured": both(either(entered, led, flees), measured),
@@ -354,9 +361,13 @@ def _warning(x: Any, cause: Any) -> dict[str, Any]:
     rubs = (float(Cause.FRICTION_TWICE), x.rubs_joint, x.rubs_value, x.rubs_limit)
     seen = both(x.rubs_twice, negated(equal(x.reaction, NO_REACTION)))
     found = (chosen(touches, a, seen * b) for a, b in zip(contact, rubs, strict=True))
-    return dict(
-        zip(("warning", "warning_joint", "warning_value", "warning_limit"), found, strict=True)
-    )
+    warning, joint, value, limit = found
+    return {
+        "warning": warning,
+        "warning_joint": joint,
+        "warning_value": abs(value),
+        "warning_limit": limit,
+    }
 
 
 def _of_contact(x: Any) -> tuple[Any, Any]:
@@ -379,10 +390,11 @@ def _first_cause(x: Any, error: Any, resumed: Any) -> tuple[Any, ...]:
     fast = both(x.new_reference, tracking, less(1.0, ratio))
     hit = both(less(-0.5, _touched(x)), among(x.reaction, ACTING))
     external, threshold = _of_contact(x)
-    k, excess, off, allowed, soft = first_largest(
-        abs(error) - x.allowed, error, x.allowed, x.softened
+    k, excess, off, allowed, soft, at_limit = first_largest(
+        abs(error) - x.allowed, error, x.allowed, x.softened, x.at_limit
     )
-    strays = chosen(less(0.0, soft), float(Cause.SOFTENED), float(Cause.TRACKING_ERROR))
+    strays = chosen(less(LIMITED, at_limit), float(Cause.OVERLOADED), float(Cause.TRACKING_ERROR))
+    strays = chosen(less(0.0, soft), float(Cause.SOFTENED), strays)
     # One glitch of a velocity is none
     rushing = minimum(abs(x.qd), abs(x.last_speed))
     j, over, rushed, fastest = first_largest(rushing / (TOO_FAST * x.velocity), x.qd, x.velocity)
@@ -445,18 +457,26 @@ def _is_armed(x: Any, segment: Segment, goes_on: Any, anew: Any) -> Any:
     return both(x.referenced, goes_on, either(begins, both(x.armed, close)))
 
 
-def _away(x: Any, segment: Segment) -> dict[str, Any]:
-    """Return why the reference is not where a motion may begin, and its joint farthest away."""
+def _reason(x: Any, status: Any, segment: Segment) -> dict[str, Any]:
+    """Return why states are missing, or the reference is not where a motion may begin."""
+    away = equal(status, Status.RESUMED)
+    lost = among(status, (Status.OPEN_LOOP, Status.SILENT))
+    of_state = (
+        chosen(less(0.5, x.absent), getattr(x, f"absent{part}"), getattr(x, f"flaw{part}"))
+        for part in ("", "_joint", "_value")
+    )
+    found = (chosen(away, a, lost * b) for a, b in zip(_away(x, segment), of_state, strict=True))
+    return dict(zip(("reason", "reason_joint", "reason_value"), found, strict=True))
+
+
+def _away(x: Any, segment: Segment) -> tuple[Any, Any, Any]:
+    """Return the `Flaw` of the reference, its joint farthest from the arm, and its distance."""
     distance = abs(position_error(on_segment(segment)[0], x.q, x.continuous))
     joint, ratio, value = first_largest(distance / x.nearest, distance)
     leaps = less(x.now - x.leapt_at, ALONE_S)
     far = chosen(less(AT_ARM, ratio), float(Flaw.AWAY), 0.0)
     found = chosen(leaps, float(Flaw.LEAPS), far)
-    return {
-        "away": chosen(x.referenced, found, 0.0),
-        "away_joint": joint,
-        "away_value": value,
-    }
+    return chosen(x.referenced, found, 0.0), joint, value
 
 
 def _law(x: Any, status: Any, cause: Any, in_task: Any) -> tuple[Any, Any, Any]:

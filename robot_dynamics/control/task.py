@@ -429,7 +429,7 @@ class Task:
         i, value, limit = (self.field(f"obstacle_{x}").item() for x in ("joint", "value", "limit"))
         sentence = OBSTACLES[Obstacle(int(number))]
         begin = OBSTACLES[Obstacle.NONE].words(robot, -1, *distances)
-        return f"{begin}: {sentence.words(robot, int(i), value, limit)}; {sentence.remedy}"
+        return f"{begin}: {sentence.line(robot, int(i), value, limit)}"
 
     @property
     def velocity(self) -> Array:

@@ -27,6 +27,9 @@ from robot_dynamics.foundation.arrays import Array
 WINDOW_S = 0.3
 """Time constant with which the summed deviation of a saturated joint decays, s."""
 
+COUNTED_S, LIMITED = 1.0, 10.0
+"""Time over which efforts at their limits are counted, s, and the percentage that is reported."""
+
 STILL = 1e-4
 """Largest displacement of a joint with a closed brake, rad or m."""
 
@@ -56,6 +59,11 @@ SLOW = 0.05
 WATCHES = {
     "looks": Field(SCALAR, "1 if the error is looked at for an oscillation"),
     "moved": Field(VECTOR, "summed deviation of saturated joints, rad or m"),
+    "at_limit": Field(VECTOR, "recent percentage of time with the effort at its limit"),
+    "limited": Field(SCALAR, "number of the cause for which that is reported, or 0"),
+    "limited_joint": Field(SCALAR, "joint that has the largest percentage"),
+    "limited_value": Field(SCALAR, "its percentage"),
+    "limited_limit": Field(SCALAR, "its effort limit, N m or N"),
     "watched": Field(SCALAR, "number of the cause that a watch found in the last cycle"),
     "watched_joint": Field(SCALAR, "joint that it found"),
     "watched_value": Field(SCALAR, "value that it found"),
@@ -77,7 +85,7 @@ WATCHES = {
 
 def watch(x: Any) -> dict[str, Any]:
     """Look at the command of a cycle."""
-    found = {**watch_saturation(x), **watch_brakes(x)}
+    found = {**watch_limits(x), **watch_saturation(x), **watch_brakes(x)}
     return watch_standing(x, found)
 
 
@@ -90,6 +98,20 @@ def summed_deviation(moved: Array, speed: Array, dt: Any) -> Array:
         dt: Duration of the cycle, s.
     """
     return np.asarray(np.exp(-dt / WINDOW_S) * moved + dt * speed)
+
+
+def watch_limits(x: Any) -> dict[str, Any]:
+    """Count how often efforts are at their limits."""
+    share = minimum(x.dt / COUNTED_S, 1.0)
+    at_limit = x.at_limit + share * (100.0 * x.commands * x.saturation - x.at_limit)
+    joint, value, limit = first_largest(at_limit, x.effort)
+    return {
+        "at_limit": at_limit,
+        "limited": float(Cause.LIMITED) * less(LIMITED, value),
+        "limited_joint": joint,
+        "limited_value": value,
+        "limited_limit": limit,
+    }
 
 
 def watch_saturation(x: Any) -> dict[str, Any]:

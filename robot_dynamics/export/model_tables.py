@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from robot_dynamics.control.fields import Layout
-from robot_dynamics.control.guard import FLAWS, QUANTITIES, Flaw
+from robot_dynamics.control.guard import FLAWS
 from robot_dynamics.control.laws import ALL_MODES, LAWS
 from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.obstacles import OBSTACLES
@@ -14,10 +14,12 @@ from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.status import SENTENCES, WORDS_IN_TASK, Cause, Sentence, Status
 from robot_dynamics.export.literals import number, text, vector
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import whole_numbers
 from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import UPPER
+from robot_dynamics.trajectory.motion_limits import UNITS
 
 
 class Tables:
@@ -96,20 +98,22 @@ def add_words(tables: Tables) -> None:
     kind = "const struct robot_dynamics_cause"
     tables.counted(kind, "causes", "cause_count", _sentences(causes))
     tables.counted(kind, "refusals", "refusal_count", _sentences(REFUSALS))
-    flaws = {
-        one.name.lower(): Sentence(FLAWS[one], (QUANTITIES.get(one, "position"), ""), "")
-        for one in Flaw
-    }
+    flaws = {one.name.lower(): sentence for one, sentence in FLAWS.items()}
     tables.counted(kind, "flaws", "flaw_count", _sentences(flaws))
     obstacles = {one.name.lower(): sentence for one, sentence in OBSTACLES.items()}
     tables.counted(kind, "obstacles", "obstacle_count", _sentences(obstacles))
 
+    units = [f"{{{', '.join(map(text, (quantity, *two)))}}}" for quantity, two in UNITS.items()]
+    tables.counted("const struct robot_dynamics_quantity", "quantities", "quantity_count", units)
+
 
 def _sentences(sentences: Mapping[str, Sentence]) -> list[str]:
-    return [
-        f"{{{', '.join(map(text, (name, one.text, *one.quantities, one.remedy)))}, {one.digits}}}"
-        for name, one in sentences.items()
-    ]
+    rows = []
+    for name, one in sentences.items():
+        texts = name, one.text, *one.quantities, one.remedy, f"%.{one.digits}g"
+        whole = map(number, whole_numbers(one.digits))
+        rows.append(f"{{{', '.join((*map(text, texts), *whole))}}}")
+    return rows
 
 
 def add_joints(tables: Tables, robot: Robot) -> None:

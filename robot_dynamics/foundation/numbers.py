@@ -40,10 +40,15 @@ def whole_number_from(text: str) -> int:
     return int(text)
 
 
+def whole_numbers(digits: int) -> tuple[float, float]:
+    """Return the least magnitude that is written as a whole number, and the least that is not."""
+    return 10.0**digits - 0.5, 1e6
+
+
 def short_number(x: float, digits: int = 3) -> str:
     """Return a number with these significant digits, without an exponent below a million."""
-    whole = 10.0**digits - 0.5 <= abs(x) < 1e6
-    return f"{x:.0f}" if whole else f"{x:.{digits}g}"
+    least, most = whole_numbers(digits)
+    return f"{x:.0f}" if least <= abs(x) < most else f"{x:.{digits}g}"
 
 
 def words_of(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.control.controller import Controller
-from robot_dynamics.control.guard import words_for_flaw
+from robot_dynamics.control.guard import FLAWS, Flaw
 from robot_dynamics.control.laws import Measured, Reference
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.settings import DRIVE, Settings
@@ -17,7 +17,6 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.simulation.drive_loop import drive_effort
 from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.trajectory import Trajectory
 
 LEAD_S = 0.5
@@ -91,6 +90,4 @@ def _why(controller: Controller) -> str:
         return controller.stopped_by
     robot, i = controller.model.dynamics.robot, int(controller.field("flaw_joint").item())
     flaw, value = (controller.field(name).item() for name in ("flaw", "flaw_value"))
-    units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
-    words = words_for_flaw(int(flaw), controller.joint_names[i], value, units)
-    return f"{controller.status.words}: {words}"
+    return f"{controller.status.words}: {FLAWS[Flaw(int(flaw))].line(robot, i, value)}"

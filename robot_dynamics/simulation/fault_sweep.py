@@ -387,7 +387,7 @@ class FaultSweep:
             words = status.words
             if status is Status.STOPPED:
                 sentence = SENTENCES[tuple(Cause)[round(cause)]]
-                words = f"stopped: {sentence.words(self.robot, round(i), abs(value), limit)}"
+                words = f"stopped: {sentence.words(self.robot, round(i), value, limit)}"
             found.append((float(t[max(k - 1, 0)]), words))
         return found
 

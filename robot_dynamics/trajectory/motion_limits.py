@@ -32,6 +32,15 @@ QUANTITIES = ("position", "velocity", "acceleration", "effort")
 """Quantities in the order in which they are reported. A motion far out of range is also too fast
 and takes too much effort, but slowing it down would not help."""
 
+UNITS = {
+    "position": ("rad", "m"),
+    "velocity": ("rad/s", "m/s"),
+    "acceleration": ("rad/s^2", "m/s^2"),
+    "effort": ("N m", "N"),
+    "frequency": ("Hz", "Hz"),
+}
+"""Units of quantities of a joint that rotates, and of one that slides."""
+
 EFFORT_SHARE = 0.8
 """Share of the effort limits that a motion of the package's own choice may need."""
 
@@ -220,15 +229,8 @@ def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:
 
 
 def unit_of(robot: Robot, i: int, quantity: str) -> str:
-    """Return the unit of one of `QUANTITIES` of joint i."""
-    rotates = robot.independent_joints[i].type.rotates
-    return {
-        "position": "rad" if rotates else "m",
-        "velocity": "rad/s" if rotates else "m/s",
-        "acceleration": "rad/s^2" if rotates else "m/s^2",
-        "effort": "N m" if rotates else "N",
-        "frequency": "Hz",
-    }[quantity]
+    """Return the unit of one of `UNITS` of joint i."""
+    return UNITS[quantity][not robot.independent_joints[i].type.rotates]
 
 
 # -- policies: accept, slow down or refuse a motion ------------------------------------------------

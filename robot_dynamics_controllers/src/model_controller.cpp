@@ -54,7 +54,7 @@ constexpr const char * ARRIVED_NAMES[] = {
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "measured_wrench_came", "measured_wrench", "lead", "unstamped"};
 constexpr const char * STATE_NAMES[] = {"status", "seen", "commands", "q", "tau",
-  "commanded_position", "commanded_velocity", "saturation", "error"};
+  "commanded_position", "commanded_velocity", "error"};
 // clang-format on
 
 }  // namespace
@@ -483,7 +483,6 @@ void ModelController::show(std::int64_t stamp)
   shown_[TIME] += period_;
   shown_[CYCLES] += 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
-    shown_.saturated()[i] += state(SATURATION)[i] > 0.5 ? 1.0 : 0.0;
     double & largest = shown_.largest_error()[i];
     largest = std::max(largest, std::abs(state(ERROR)[i]));
   }

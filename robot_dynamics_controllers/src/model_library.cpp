@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "refusal.hpp"
@@ -154,28 +153,23 @@ std::vector<std::string> joint_names(const Model & model)
 
 std::string unit(const Model & model, std::size_t joint, const std::string & quantity)
 {
-  static const std::map<std::string, std::pair<const char *, const char *>> UNITS = {
-    {"position", {"m", "rad"}},
-    {"velocity", {"m/s", "rad/s"}},
-    {"effort", {"N", "N m"}},
-    {"frequency", {"Hz", "Hz"}}};
-  const auto found = UNITS.find(quantity);
-  if (found == UNITS.end()) {
-    return quantity;
+  for (std::size_t i = 0; i < model.quantity_count; ++i) {
+    const robot_dynamics_quantity & known = model.quantities[i];
+    if (quantity == known.name) {
+      return model.joints[joint].rotates != 0 ? known.of_rotation : known.of_translation;
+    }
   }
-  return model.joints[joint].rotates != 0 ? found->second.second : found->second.first;
+  return quantity;
 }
 
 std::string sentence(
   const Model & model, const robot_dynamics_cause & cause, double joint, double value, double limit)
 {
   const std::size_t i = joint < 0.0 ? 0 : static_cast<std::size_t>(joint);
-  const std::string format = "%." + std::to_string(cause.digits) + "g";
   const auto number = [&](double x, const char * quantity) {
     const std::string of = unit(model, i, quantity);
-    x = of == quantity ? x : std::abs(x);  // of a joint
-    const bool whole = std::abs(x) >= std::pow(10.0, cause.digits) - 0.5 && std::abs(x) < 1e6;
-    return text(x, whole ? "%.0f" : format.c_str()) + (of.empty() ? "" : " " + of);
+    const bool whole = std::abs(x) >= cause.whole_from && std::abs(x) < cause.whole_below;
+    return text(x, whole ? "%.0f" : cause.format) + (of.empty() ? "" : " " + of);
   };
   const std::string remedy = cause.remedy;
   const std::string words = cause.text + (remedy.empty() ? "" : "; " + remedy);

@@ -13,7 +13,6 @@ namespace
 {
 
 constexpr const char * TARGETS[] = {"none: held", "target_pose", "target_twist"};
-constexpr double SATURATED_SHARE = 0.1;
 constexpr double LARGEST_MISSED_SHARE = 0.01;
 
 std::string short_text(double x) { return text(x, "%.3g"); }
@@ -66,32 +65,25 @@ void add_task(Status & msg, const Snapshot & snapshot, const Facts & facts)
   }
 }
 
-/// Add what was counted; return the joints whose efforts were at their limits.
-std::string add_counts(Status & msg, const Snapshot & snapshot, const Facts & facts)
+void add_counts(Status & msg, const Snapshot & snapshot, const Facts & facts)
 {
   std::vector<std::string> errors;
-  std::vector<std::string> saturated;
-  std::vector<std::string> stuck;
-  const double cycles = std::max(1.0, snapshot[CYCLES]);
+  std::vector<std::string> limited;
   for (std::size_t i = 0; i < snapshot.model().joint_count; ++i) {
     const std::string name = snapshot.model().joints[i].name;
     errors.push_back(name + ": " + short_text(snapshot.largest_error()[i]));
-    saturated.push_back(name + ": " + text(snapshot.saturated()[i], "%.0f"));
-    if (snapshot.saturated()[i] / cycles > SATURATED_SHARE) {
-      stuck.push_back(name);
-    }
+    limited.push_back(name + ": " + text(snapshot.field("at_limit")[i], "%.0f"));
   }
   add(msg, "largest tracking error (rad or m)", joined(errors));
-  add(msg, "cycles saturated", joined(saturated));
+  add(msg, "effort at its limit (% of the time)", joined(limited));
   add(msg, "cycles", text(snapshot[CYCLES], "%.0f"));
   add(msg, "requested rate (Hz)", text(facts.update_rate));
   add(msg, "rate held (Hz)", text(snapshot[CYCLES] / std::max(snapshot[TIME], 1e-9)));
   add(msg, "longest period (ms)", short_text(1e3 * snapshot[LONGEST_PERIOD]));
   add(msg, "commands not accepted", text(snapshot[UNWRITTEN], "%.0f"));
-  return joined(stuck);
 }
 
-void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stuck)
+void add_faults(Status & msg, const Snapshot & snapshot)
 {
   const std::string status = status_of(snapshot);
   const std::string words = words_for_status(snapshot);
@@ -106,12 +98,9 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
   if (snapshot.number("brake_joint") > -0.5) {
     add_fault(msg, Status::WARN, words_for_brake(snapshot));
   }
-  if (!stuck.empty()) {
-    add_fault(
-      msg, Status::WARN,
-      "the effort of " + stuck +
-        " is at its limit; does a joint push its stop, is the load too "
-        "heavy, or does it oscillate?");
+  if (snapshot.number("limited") > 0.5) {
+    const auto * causes = snapshot.model().causes;
+    add_fault(msg, Status::WARN, words_for_cause(snapshot, causes, "limited", "limited"));
   }
   if (snapshot[UNWRITTEN] > LARGEST_MISSED_SHARE * std::max(1.0, snapshot[CYCLES])) {
     add_fault(msg, Status::WARN, "the hardware does not accept commands");
@@ -123,7 +112,7 @@ void add_faults(Status & msg, const Snapshot & snapshot, const std::string & stu
 Snapshot::Snapshot(const Model & model)
 : model_(&model),
   n_(model.joint_count),
-  values_(SHOWN_NUMBERS + 2 * model.joint_count + model.state.size, 0.0)
+  values_(SHOWN_NUMBERS + model.joint_count + model.state.size, 0.0)
 {
   std::copy_n(model.state.initial, model.state.size, state());
 }
@@ -133,7 +122,7 @@ void Snapshot::count_anew()
   for (const Shown number : {CYCLES, UNWRITTEN, TIME, LONGEST_PERIOD}) {
     (*this)[number] = 0.0;
   }
-  std::fill_n(saturated(), 2 * n_, 0.0);
+  std::fill_n(largest_error(), n_, 0.0);
 }
 
 std::string status_of(const Snapshot & snapshot)
@@ -159,18 +148,15 @@ std::string words_for_warning(const Snapshot & snapshot)
 
 std::string reason_of_status(const Snapshot & snapshot)
 {
-  const std::string status = status_of(snapshot);
-  const bool knows = status == "open_loop" || status == "silent" || status == "resumed";
-  const std::string of_state = snapshot.number("absent") > 0.5 ? "absent" : "flaw";
-  const std::string kind = status == "resumed" ? "away" : of_state;
-  const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index(kind.c_str())];
-  const double joint = snapshot.number((kind + "_joint").c_str());
-  const double value = snapshot.number((kind + "_value").c_str());
-  const std::string line = sentence(snapshot.model(), flaw, joint, value, 0.0);
-  if (status == "stopped") {
+  if (status_of(snapshot) == "stopped") {
     return ": " + words_for_cause(snapshot, snapshot.model().causes, "cause", "stop");
   }
-  return knows && !line.empty() ? ": " + line : "";
+  const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index("reason")];
+  const double joint = snapshot.number("reason_joint");
+  const double value = snapshot.number("reason_value");
+  return snapshot.index("reason") == 0
+           ? ""
+           : ": " + sentence(snapshot.model(), flaw, joint, value, 0.0);
 }
 
 std::string words_for_brake(const Snapshot & snapshot)
@@ -272,7 +258,8 @@ Status diagnostics(const Snapshot & snapshot, const Facts & facts)
     add(
       msg, "references",
       snapshot[CHAINED] > 0.5 ? "of a preceding controller" : "of the topic ~/reference");
-    add_faults(msg, snapshot, add_counts(msg, snapshot, facts));
+    add_counts(msg, snapshot, facts);
+    add_faults(msg, snapshot);
   }
   add(msg, "load", facts.load);
   add(msg, "messages refused", std::to_string(facts.refused));

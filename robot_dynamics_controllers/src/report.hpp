@@ -35,8 +35,7 @@ enum Shown : std::size_t
   SHOWN_NUMBERS = FORCE + 3
 };
 
-/// State of the loop after a cycle: numbers, then for each joint the cycles in which it was
-/// saturated and its largest error, then the state.
+/// State of the loop after a cycle: numbers, then the largest error of each joint, then the state.
 class Snapshot
 {
 public:
@@ -45,10 +44,8 @@ public:
 
   double & operator[](Shown number) { return values_[number]; }
   double operator[](Shown number) const { return values_[number]; }
-  double * saturated() { return values_.data() + SHOWN_NUMBERS; }
-  const double * saturated() const { return values_.data() + SHOWN_NUMBERS; }
-  double * largest_error() { return saturated() + n_; }
-  const double * largest_error() const { return saturated() + n_; }
+  double * largest_error() { return values_.data() + SHOWN_NUMBERS; }
+  const double * largest_error() const { return values_.data() + SHOWN_NUMBERS; }
   double * state() { return largest_error() + n_; }
 
   /// All numbers.

@@ -117,7 +117,7 @@ def test_friction_that_the_robot_adds_itself_is_reported_and_stops_nothing(knowi
     i = int(bench.controller.field("warning_joint").item())
     assert FRICTION.coulomb[i] < friction < FRICTION.coulomb[i] + 2.0 * FRICTION.viscous[i]
     assert push == pytest.approx((1.0 - LITTLE) * friction, rel=0.1)
-    assert bench.controller.warned_of.startswith(
+    assert bench.controller.line("warning").startswith(
         f"joint '{bench.controller.joint_names[i]}' is pushed along its motion by {push:.3g} N m, "
         f"its friction in the model is {friction:.3g} N m"
     )

@@ -268,7 +268,7 @@ def test_speeds_beyond_their_limits_stop_the_arm_and_one_glitch_does_not(calm, s
     rushing = (0.0, sign * 1.25 * FASTEST[1])
     found = decide(supervise, calm, qd=rushing, last_speed=rushing)
     reason = [found[name] for name in ("cause", "stop_joint", "stop_value", "stop_limit")]
-    assert reason == [Cause.OVERSPEED, 1.0, rushing[1], FASTEST[1]]
+    assert reason == [Cause.OVERSPEED, 1.0, abs(rushing[1]), FASTEST[1]]
     assert decide(supervise, calm, qd=rushing)["cause"] == Cause.NONE
     slower = (0.0, sign * 1.15 * FASTEST[1])
     assert decide(supervise, calm, qd=slower, last_speed=slower)["cause"] == Cause.NONE
@@ -283,6 +283,9 @@ def test_a_tracking_error_names_the_joint_and_its_error(calm):
     found = decide(supervise, calm, q=q, allowed=(0.2, 0.2))
     assert (found["cause"], found["stop_joint"]) == (Cause.TRACKING_ERROR, 1.0)
     assert found["stop_value"] == pytest.approx(0.3, abs=ROUND_OFF)
+    for share, cause in ((11.0, Cause.OVERLOADED), (9.0, Cause.TRACKING_ERROR)):
+        found = decide(supervise, calm, q=q, allowed=(0.2, 0.2), at_limit=(0.0, share))
+        assert found["cause"] == cause
     assert decide(supervise, calm, q=q, allowed=(0.2, 0.4))["cause"] == Cause.NONE
 
 
@@ -292,7 +295,7 @@ def test_a_joint_that_is_pushed_at_the_end_of_its_range_is_named_so(calm):
         found = decide(supervise, calm, **pushed, q=(q, -0.7))
         assert (found["cause"], found["stop_joint"]) == (cause, 0.0)
         assert found["stop_limit"] == pytest.approx(0.005, abs=ROUND_OFF)
-        assert found["stop_value"] == pytest.approx(0.3 - q, abs=ROUND_OFF)  # its error
+        assert found["stop_value"] == pytest.approx(abs(0.3 - q), abs=ROUND_OFF)  # its error
     assert decide(supervise, calm, **pushed)["cause"] == Cause.SATURATION
     other = {**pushed, "watched_joint": 1.0}  # the elbow turns without end
     assert decide(supervise, calm, **other, q=(1.995, -0.7))["cause"] == Cause.SATURATION
@@ -348,9 +351,10 @@ def test_an_oscillation_stops_an_arm_also_when_it_is_stopped_unless_it_is_resume
 def test_the_joint_whose_reference_is_farthest_is_named_relative_to_what_is_near(calm):
     came = np.array([calm["q"] + [0.08, 0.3], [0.0, 0.0]])
     apart = {"came_reference": came, "reference": came}
-    found = decide(supervise, calm, **apart, nearest=(0.1, 1.0), armed=0.0)
-    assert (found["away"], found["away_joint"]) == (Flaw.AWAY, 0.0)
-    assert found["away_value"] == pytest.approx(0.08, abs=ROUND_OFF)
+    found = decide(supervise, calm, **apart, nearest=(0.1, 1.0), armed=0.0,
+                   status=float(Status.HOLDING))  # fmt: skip
+    assert (found["reason"], found["reason_joint"]) == (Flaw.AWAY, 0.0)
+    assert found["reason_value"] == pytest.approx(0.08, abs=ROUND_OFF)
 
 
 def test_an_arm_that_holds_waits_for_a_reference_elsewhere_and_one_that_tracks_goes_on(calm):
@@ -428,6 +432,16 @@ def test_an_end_effector_that_takes_over_begins_where_it_is(calm):
 def test_a_calm_arm_shows_nothing(calm):
     found = decide(watch, calm)
     assert (found["watched"], found["brake_closed"], found["brake_joint"]) == (0.0, 0.0, -1.0)
+
+
+def test_an_effort_that_is_at_its_limit_for_a_tenth_of_the_last_second_is_reported(calm):
+    known, found = dict(calm), []
+    for saturated in [1.0] * 104 + [0.0, 1.0, 1.0] + [0.0] * 20:  # -ln(0.9) s is 105 cycles
+        known |= decide(watch, known, saturation=(0.0, saturated), commands=1.0, dt=STEP)
+        found.append(known["limited"])
+    assert found.index(Cause.LIMITED) == 106 and found[-1] == 0.0
+    assert known["limited_joint"] == 1.0
+    assert decide(watch, known, saturation=(1.0, 1.0), commands=0.0)["at_limit"][0] == 0.0
 
 
 def test_saturated_joints_that_leave_their_motion_are_found(calm):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from controller_bench import Q0, READY, STEP, Bench
 from faulty_bench import GOAL, LIMIT, PLANNED, SAFE, SECONDS, Faulty, moving
 from robot_dynamics.control import Measured, Reference, Settings, Status
-from robot_dynamics.control.guard import Flaw, words_for_flaw
+from robot_dynamics.control.guard import FLAWS, Flaw
 from robot_dynamics.control.status import Cause
 
 
@@ -154,8 +154,8 @@ def test_a_joint_whose_states_freeze_in_motion_is_told(model):
     controller = bench.controller
     assert int(controller.field("flaw")[0]) == Flaw.STUCK
     assert controller.status is Status.OPEN_LOOP
-    value = controller.field("flaw_value")[0]
-    line = words_for_flaw(Flaw.STUCK, "shoulder", value, ("rad", "rad/s"))
+    assert int(controller.field("reason")[0]) == Flaw.STUCK
+    line = FLAWS[Flaw.STUCK].line(model.dynamics.robot, 0, controller.field("reason_value")[0])
     begin = "the position of joint 'shoulder' stands although its velocity is"
     assert line == f"{begin} {kept[1]:.3g} rad/s"
 

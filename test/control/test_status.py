@@ -6,6 +6,7 @@ from robot_dynamics.control import Status
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.guard import Flaw
 from robot_dynamics.control.status import SENTENCES, TABLE, WORDS, Cause, next_status
+from robot_dynamics.foundation.numbers import short_number
 
 IN_ORDER = {
     "seen": 1.0,
@@ -72,14 +73,13 @@ def test_numbers_of_names_are_their_places_in_tables(names):
     assert [int(name) for name in names] == list(range(len(names)))
 
 
-def test_numbers_of_a_sentence_have_no_exponent_below_a_million():
-    sentence = SENTENCES[Cause.COLLISION]
-    numbers = [sentence.number(x) for x in (0.25, 999.4, 999.7, 3000.0, 2e6)]
+def test_numbers_have_no_exponent_below_a_million():
+    numbers = [short_number(x) for x in (0.25, 999.4, 999.7, 3000.0, 2e6)]
     assert numbers == ["0.25", "999", "1000", "3000", "2e+06"]
 
 
 def test_a_sentence_names_the_joint_and_gives_its_numbers_with_units(arm):
-    assert SENTENCES[Cause.SATURATION].words(arm.robot, 1, -0.25, 15.0) == (
-        "joint 'elbow' moves at -0.25 rad/s against its reference, with its effort at its limit of "
+    assert SENTENCES[Cause.SATURATION].words(arm.robot, 1, 0.25, 15.0) == (
+        "joint 'elbow' moves at 0.25 rad/s against its reference, with its effort at its limit of "
         "15 N m"
     )

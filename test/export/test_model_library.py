@@ -11,9 +11,10 @@ from hostile_arm import HOSTILE, hostile_urdf
 from hostile_cycles import HostileCycles
 from loaded_model import LoadedModel, built, request_of
 from robot_dynamics.control.chained_reference import chained_reference
-from robot_dynamics.control.guard import Flaw, words_for_flaw
+from robot_dynamics.control.guard import FLAWS, Flaw
 from robot_dynamics.control.imu_gravity import gravity_by_imu
 from robot_dynamics.control.obstacles import OBSTACLES
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import RunningStep, StepKernels
 from robot_dynamics.export.model_library import (
@@ -256,24 +257,29 @@ def test_the_c_file_has_no_fault_that_sanitizers_find(request_, tmp_path):
     assert done.stdout == "5000 cycles, all commands finite\n"
 
 
-def test_words_tell_for_each_flaw_of_states_what_its_value_is(library):
-    flaws = library.model.flaws[: library.model.flaw_count]
-    units = {"position": "rad", "velocity": "rad/s"}
-    for flaw, words in zip(Flaw, flaws, strict=True):
-        quantity = words.value_quantity.decode()
-        unit = units.get(quantity, quantity)
-        line = words.text.decode().format(joint="a", value=f"0.5 {unit}")
-        assert line == words_for_flaw(flaw, "a", 0.5, ("rad", "rad/s"))
-
-
-def test_words_for_obstacles_and_brakes_are_those_of_the_controller(library):
-    obstacles = library.model.obstacles[: library.model.obstacle_count]
-    for words, sentence in zip(obstacles, OBSTACLES.values(), strict=True):
-        assert (words.text.decode(), words.remedy.decode()) == (sentence.text, sentence.remedy)
-        assert words.digits == sentence.digits
-    causes = library.model.causes[: library.model.cause_count]
-    for cause in (Cause.BRAKED, Cause.UNANSWERED, Cause.SOFTENED):
-        assert causes[cause].text.decode() == SENTENCES[cause].text
+def test_sentences_are_those_of_the_controller_with_their_numbers(parts, library):
+    model, robot = library.model, parts.robot
+    units = {
+        row.name.decode(): (row.of_translation, row.of_rotation)[model.joints[0].rotates].decode()
+        for row in model.quantities[: model.quantity_count]
+    }
+    causes = [SENTENCES.get(one, FLAWS[Flaw.NONE]) for one in Cause]
+    for rows, sentences in (
+        (model.causes[: model.cause_count], causes),
+        (model.refusals[: model.refusal_count], REFUSALS.values()),
+        (model.flaws[: model.flaw_count], FLAWS.values()),
+        (model.obstacles[: model.obstacle_count], OBSTACLES.values()),
+    ):
+        for row, sentence in zip(rows, sentences, strict=True):
+            numbers = {"joint": robot.joint_names[0]}
+            for name, x in (("value", 0.1234567), ("limit", 34567.8)):
+                quantity = getattr(row, f"{name}_quantity").decode()
+                is_whole = row.whole_from <= x < row.whole_below
+                number = ("%.0f" if is_whole else row.format.decode()) % x
+                numbers[name] = f"{number} {units.get(quantity, quantity)}".rstrip()
+            text, remedy = row.text.decode(), row.remedy.decode()
+            line = (f"{text}; {remedy}" if remedy else text).format(**numbers)
+            assert line == sentence.line(robot, 0, 0.1234567, 34567.8)
 
 
 def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):

@@ -31,8 +31,9 @@ JOINT = structure(
 STATUS = structure(("name", TEXT), ("words", TEXT), ("words_in_task", TEXT))
 CAUSE = structure(
     *((x, TEXT) for x in ("name", "text", "value_quantity", "limit_quantity", "remedy")),
-    ("digits", INT),
-)
+    ("format", TEXT), ("whole_from", REAL), ("whole_below", REAL),
+)  # fmt: skip
+QUANTITY = structure(*((x, TEXT) for x in ("name", "of_rotation", "of_translation")))
 
 
 def table(kind, name, count):
@@ -51,6 +52,7 @@ MODEL = structure(
     *table(CAUSE, "refusals", "refusal_count"),
     *table(CAUSE, "flaws", "flaw_count"),
     *table(CAUSE, "obstacles", "obstacle_count"),
+    *table(QUANTITY, "quantities", "quantity_count"),
     ("root", TEXT),
     *(("link_count", SIZE), ("links", ctypes.c_void_p)),
     *(("tree_joint_count", SIZE), ("tree", ctypes.c_void_p)),

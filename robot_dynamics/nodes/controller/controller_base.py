@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from robot_dynamics.control import Actuators, Controller, Model
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.state_reader import StateReader
@@ -25,7 +24,6 @@ class ControllerBase(RobotNode[ControllerParameters]):
         command: Publisher of the commands.
         output: Names of the commands in their order, the actuators if they are commanded, and the
             label of commands.
-        saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: Number of cycles with a command.
         refusal: Reason for which references are not followed; empty if they are.
         state_refusal: Reason for which the last joint_states were refused; empty if they were not.
@@ -40,7 +38,6 @@ class ControllerBase(RobotNode[ControllerParameters]):
     reference: JointReader
     command: LoopPublisher
     output: tuple[tuple[str, ...], Actuators | None, str]
-    saturated: Array
     cycles: int
     refusal: str
     state_refusal: str

@@ -168,7 +168,6 @@ class ControllerNode(ControllerBase):
         self._reference_in = self.create_loop_subscriber(
             JointState, "reference", self._on_reference, COMMAND_QOS
         )
-        self.saturated = np.zeros(len(names))
         self.cycles = 0
         self.refusal = self.state_refusal = ""
         self.get_logger().info(
@@ -343,7 +342,6 @@ class ControllerNode(ControllerBase):
             self.report.remind(now)
             return False
         self.command.publish(self._message(command))
-        self.saturated += command.saturation
         self.cycles += 1
         report, controller, status = self.report, self.controller, command.status
         if (

@@ -9,9 +9,9 @@ from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, end_effector_wrench
-from robot_dynamics.control.guard import words_for_flaw
+from robot_dynamics.control.guard import FLAWS, Flaw
 from robot_dynamics.control.laws import ALL_MODES
-from robot_dynamics.control.status import SENTENCES, WORDS, WORDS_IN_TASK, Cause
+from robot_dynamics.control.status import WORDS, WORDS_IN_TASK, Cause
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.task_space_control import TaskSpaceControl
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -19,7 +19,6 @@ from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, other_publishers_of, publishers_of
 from robot_dynamics.nodes.runtime.conflicting_publishers import ConflictingPublishers
 from robot_dynamics.nodes.runtime.model_agreement import ModelAgreement
-from robot_dynamics.trajectory.motion_limits import unit_of
 
 DISCOVERY_S = 2.0
 """Time from activation to the first report that commands have no subscriber, s: a motion that goes
@@ -28,11 +27,8 @@ on meanwhile, as after a restart, is not cancelled by it."""
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs it."""
 
-SATURATED_SHARE = 0.1
-"""Share of saturated cycles since the last report from which a joint is reported."""
-
-UNSURE = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
-"""Causes behind which there are others."""
+SLOWED = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
+"""Causes behind which there may be feedback that slow states made softer."""
 
 
 class ControllerReport:
@@ -63,7 +59,6 @@ class ControllerReport:
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         self._announced: str | None = None
         self._models = ModelAgreement(node, node.arm)
-        self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
         self._warn_of_unlimited_joints()
 
@@ -149,9 +144,7 @@ class ControllerReport:
     @property
     def _warning(self) -> str:
         """Words for the present warning; empty without one."""
-        controller = self._node.controller
-        warned = controller.warned_of
-        return f"{warned}; {SENTENCES[controller.warning].remedy}" if warned else ""
+        return self._node.controller.line("warning")
 
     def _log_status(self, status: Status) -> None:
         node, log = self._node, self._node.get_logger()
@@ -165,13 +158,13 @@ class ControllerReport:
             log.warning(f"{status.words}{self._flaw}")
         elif status is Status.SILENT:
             log.error(
-                f"{status.words}; what receives {node.command.topic} now brakes, or keeps the "
-                "last efforts: stop the arm, then look why they do not come"
+                f"{status.words}{self._flaw}; what receives {node.command.topic} now brakes, or "
+                "keeps the last efforts: stop the arm, then look why they do not come"
             )
         elif status is Status.HOLDING and not self._node.listened_to:
             log.info(f"holding still: no node subscribes to {node.command.topic} yet")
         elif status is Status.RESUMED:
-            log.info(f"{self._words_for(status)}{self._words_of('away')}")
+            log.info(f"{self._words_for(status)}{self._reason}")
         else:
             log.info(self._words_for(status))
 
@@ -180,20 +173,13 @@ class ControllerReport:
 
     def _reason_of_stop(self) -> str:
         """Return what stopped the arm, with numbers, and the likely cause."""
-        controller, i = self._node.controller, self._node.controller.stopped_joint
-        if i is None:  # resumed in this moment
+        node, controller = self._node, self._node.controller
+        line = controller.line("cause", "stop")
+        if not line:  # resumed in this moment
             return Status.STOPPED.words
-        behind = self._reason_behind(i) if controller.cause in UNSURE else ""
-        remedy = behind or SENTENCES[controller.cause].remedy
-        return f"{Status.STOPPED.words}: {controller.stopped_by}; {remedy}"
-
-    def _reason_behind(self, i: int) -> str:
-        """Return what else is known of a joint that deviates; empty if nothing is."""
-        node = self._node
-        saturated = node.saturated[i] - self._saturated[i]
-        if saturated > SATURATED_SHARE * (node.cycles - self._cycles):
-            return "its effort was at its limit: is the load too heavy, or the motion too fast?"
-        return node.tuning.describe() if node.tuning.lowered else ""
+        if node.tuning.lowered and controller.cause in SLOWED:
+            line = f"{controller.stopped_by}; {node.tuning.describe()}"
+        return f"{Status.STOPPED.words}: {line}"
 
     @property
     def _flaw(self) -> str:
@@ -202,17 +188,14 @@ class ControllerReport:
             return f"; {_list(missing)} missing in joint_states"
         if self._node.state_refusal:
             return f": {self._node.state_refusal}"
-        return self._words_of("absent" if self._node.controller.field("absent")[0] else "flaw")
+        return self._reason
 
-    def _words_of(self, kind: str) -> str:
-        """Return a `Flaw` that the step has found in words, behind a colon."""
-        controller = self._node.controller
-        flaw, joint, value = (
-            controller.field(f"{kind}{part}").item() for part in ("", "_joint", "_value")
-        )
-        i, robot = int(joint), self._node.robot
-        units = unit_of(robot, i, "position"), unit_of(robot, i, "velocity")
-        words = words_for_flaw(int(flaw), controller.joint_names[i], value, units)
+    @property
+    def _reason(self) -> str:
+        """Return the reason of the status that the step has found, behind a colon; or nothing."""
+        field = self._node.controller.field
+        flaw, joint, value = (field(f"reason{part}").item() for part in ("", "_joint", "_value"))
+        words = FLAWS[Flaw(int(flaw))].line(self._node.robot, int(joint), value)
         return f": {words}" if words else ""
 
     def _log_brakes(self) -> None:
@@ -232,14 +215,14 @@ class ControllerReport:
             q_d, q = node.reference.position, node.states.position
             errors = position_error(q_d, q, node.arm.base.continuous).tolist()
             error = dict(zip(names, errors, strict=True))
-        cycles = zip(names, node.saturated.tolist(), strict=True)
+        limited = zip(names, node.controller.field("at_limit").tolist(), strict=True)
         return {
             "mode": node.parameters.mode,
             "status": self._words_for(self.status or Status.WAITING),
             "tracking error (rad or m)": error,
             **self._external(),
             **self._task_space.values(),
-            "cycles saturated": {name: int(count) for name, count in cycles if count},
+            "effort at its limit (% of the time)": {name: round(share) for name, share in limited},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,
             "order of effort_command": node.output[0],
@@ -291,22 +274,10 @@ class ControllerReport:
             found.append(Fault(Level.ERROR, f"references are not followed: {node.refusal}"))
         elif node.tuning.lowered:
             found.append(Fault(Level.WARN, node.tuning.describe()))
-        return found + self._saturation()
-
-    def _saturation(self) -> list[Fault]:
-        """Return the joints whose effort was at its limit in many cycles."""
-        cycles, saturated = self._node.cycles, self._node.saturated.copy()
-        share = (saturated - self._saturated) / max(cycles - self._cycles, 1)
-        self._cycles, self._saturated = cycles, saturated
-        stuck = [self._node.robot.joint_names[i] for i in np.flatnonzero(share > SATURATED_SHARE)]
-        if not stuck:
-            return []
-        line = (
-            f"the effort of {', '.join(stuck)} is at its limit in {100.0 * share.max():.0f} % of "
-            "the cycles; does a joint push its stop, is the load too heavy, or does it oscillate?"
-        )
-        self._node.throttled_log.warn("saturation", line)
-        return [Fault(Level.WARN, line)]
+        if limited := node.controller.line("limited"):
+            node.throttled_log.warn("limited", limited)
+            found.append(Fault(Level.WARN, limited))
+        return found
 
     def look_for_others(self) -> None:
         """Warn once of a second publisher of commands, references or states."""

@@ -65,8 +65,8 @@ struct robot_dynamics_status
 };
 
 /* Sentence about a cause of a stop, of a refusal, of states that are not believed, or of a target
- * that is not reached. {joint}, {value} and {limit} are places in `text`. Quantities are "position",
- * "velocity", "effort", "frequency", a unit, or empty. */
+ * that is not reached. {joint}, {value} and {limit} are places in `text` and `remedy`. Quantities are
+ * one of `quantities`, a unit, or empty. */
 struct robot_dynamics_cause
 {
   const char * name;
@@ -74,7 +74,17 @@ struct robot_dynamics_cause
   const char * value_quantity;
   const char * limit_quantity;
   const char * remedy;
-  int digits; /* significant digits of the numbers */
+  const char * format; /* of the numbers, for printf */
+  double whole_from;   /* magnitudes from here to `whole_below` are written as whole numbers */
+  double whole_below;
+};
+
+/* Quantity of a joint, with its units. */
+struct robot_dynamics_quantity
+{
+  const char * name;
+  const char * of_rotation;
+  const char * of_translation;
 };
 
 /* Body that a joint moves, as in the URDF. */
@@ -139,6 +149,8 @@ struct robot_dynamics_model
   const struct robot_dynamics_cause * flaws; /* of states, by the field `flaw` */
   size_t obstacle_count;
   const struct robot_dynamics_cause * obstacles; /* of end effectors; the first begins all lines */
+  size_t quantity_count;
+  const struct robot_dynamics_quantity * quantities;
 
   /* What robot_description is compared with */
   const char * root;
