@@ -11,7 +11,7 @@ from robot_dynamics.control.configuration import Configuration, Defaults
 from robot_dynamics.control.fields import Layout
 from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.parameters import OF_SETTINGS, PARAMETERS, Parameter
-from robot_dynamics.control.refusals import REFUSALS
+from robot_dynamics.control.refusals import refusal_words
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.errors import ArgumentError
@@ -72,21 +72,16 @@ class ConfiguredStep:
         Raises:
             ArgumentError: If the controller would refuse it.
         """
-        if refused := self._words(parameters, "refused", ("joint", "value", "limit")):
+        if refused := self._words(parameters, "refused"):
             raise ArgumentError(refused)
 
     def noticed(self, parameters: Array) -> str:
         """Return what the controller would say of parameters that it accepts; empty for nothing."""
-        return self._words(parameters, "noticed", ("noticed_joint",))
+        return self._words(parameters, "noticed")
 
-    def _words(self, parameters: Array, kind: str, numbers: Sequence[str]) -> str:
-        """Return the sentence of a check, with joint, value and limit; empty for none."""
-        found, of = self.configuration(parameters)["refusal"], self.configuration.refusal.of
-        sentence = list(REFUSALS.values())[round(float(of(found, kind)))]
-        if not sentence.text:
-            return ""
-        i, value, limit = [*(float(of(found, name)) for name in numbers), 0.0, 0.0][:3]
-        return sentence.line(self.robot, round(i), value, limit)
+    def _words(self, parameters: Array, kind: str) -> str:
+        layout, found = self.configuration.refusal, self.configuration(parameters)["refusal"]
+        return refusal_words({name: layout.of(found, name) for name in layout}, self.robot, kind)
 
 
 def parameter_vector(

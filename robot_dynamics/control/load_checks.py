@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import clip
+from robot_dynamics.compiler.graph.piecewise import clip, maximum
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.intake import parts_of_load
 from robot_dynamics.control.logic import both, chosen, less
 from robot_dynamics.control.refusals import Refusal
 from robot_dynamics.control.step import Step
 from robot_dynamics.foundation.arrays import Array
+
+SLIGHT = 1e-9
+"""Joint effort of a wrench that counts as none, N m or N."""
 
 
 def held(step: Step, q: Array, settings: Array, load: Array) -> tuple[Array, Array]:
@@ -45,23 +48,36 @@ def check_load(
     """Refuse a load that takes more effort than a joint has, and more than the one before."""
     present, limit = held(step, q, settings, before)
     added, _ = held(step, q, settings, after)
-    return _worst("heavy_load", added, limit, less(abs(present), abs(added)))
+    refusal, worst = Refusal(), 1.0
+    for i in range(len(q)):
+        share = abs(added[i]) / limit[i]
+        takes = both(less(abs(present[i]), abs(added[i])), less(worst, share))
+        worst = chosen(takes, share, worst)
+        refusal.replace(takes, "heavy_load", abs(added[i]), limit[i], float(i))
+    return refusal.found
 
 
 def check_wrench(
     step: Step, q: Array, settings: Array, load: Array, effort: Array
 ) -> dict[str, Any]:
     """Refuse a wrench whose joint efforts, shape (n,), N m or N, are too much for a joint."""
-    present, limit = held(step, q, settings, load)
-    return _worst("heavy_wrench", present + effort, limit, np.ones(len(q)))
+    return heavy_wrench(*held(step, q, settings, load), effort)
 
 
-def _worst(name: str, tau: Array, effort: Array, counts: Array) -> dict[str, Any]:
-    """Return the refusal of the joint farthest beyond its limit, among those that count."""
-    refusal, worst = Refusal(), 1.0
-    for i in range(len(tau)):
-        share = abs(tau[i]) / effort[i]
-        takes = both(counts[i], less(worst, share))
-        worst = chosen(takes, share, worst)
-        refusal.replace(takes, name, abs(tau[i]), effort[i], float(i))
+def heavy_wrench(present: Array, limit: Array, effort: Array) -> dict[str, Any]:
+    """Return the refusal of the joint that can exert the least share of an effort, if below one.
+
+    Args:
+        present: Efforts that hold the arm, shape (n,), N m or N.
+        limit: Their limits, shape (n,).
+        effort: Efforts of a wrench, shape (n,).
+    """
+    refusal, least = Refusal(), 1.0
+    for i in range(len(effort)):
+        against = chosen(less(effort[i], 0.0), -present[i], present[i])
+        share = maximum(limit[i] - against, 0.0) / maximum(abs(effort[i]), SLIGHT)
+        takes = both(less(SLIGHT, abs(effort[i])), less(share, least))
+        least = chosen(takes, share, least)
+        total = abs(present[i] + effort[i])
+        refusal.replace(takes, "heavy_wrench", total, 100.0 * share, float(i))
     return refusal.found

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.control.fields import SCALAR, Field
 from robot_dynamics.control.logic import both, chosen, equal
 from robot_dynamics.control.status import Sentence
+
+if TYPE_CHECKING:
+    from robot_dynamics.robot.robot import Robot
 
 NONE_REFUSED = "none"
 
@@ -119,9 +122,9 @@ REFUSALS: Mapping[str, Sentence] = {
         for name in ("largest_error", "speed", "acceleration", "force_largest")
     },
     "heavy_wrench": Sentence(
-        "with gravity it takes {value} of joint '{joint}', whose limit is {limit}",
-        ("effort", "effort"),
-        "give less",
+        "with gravity it takes {value} of joint '{joint}'",
+        ("effort", "%"),
+        "{limit} of it is the most in this pose",
     ),
     "heavy_load": Sentence(
         "joint '{joint}' would need {value} here, beyond its limit of {limit}",
@@ -207,6 +210,14 @@ class Refusal:
         """Note a reason if it holds and is the first."""
         takes = both(happens, equal(self.found["refused"], 0.0))
         self.replace(takes, name, value, limit, joint)
+
+
+def refusal_words(found: Mapping[str, Any], robot: Robot, kind: str = "refused") -> str:
+    """Return the sentence of a check, or of what it notices (`noticed`); empty for none."""
+    sentence = list(REFUSALS.values())[round(float(found[kind]))]
+    names = ("joint", "value", "limit") if kind == "refused" else ("noticed_joint",)
+    i, value, limit = [*(float(found[name]) for name in names), 0.0, 0.0][:3]
+    return sentence.line(robot, round(i), value, limit)
 
 
 def _number(name: str) -> float:

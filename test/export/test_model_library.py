@@ -124,9 +124,10 @@ def test_a_wrench_that_joints_cannot_bear_is_refused(request_, parts, library):
         given = found["settings"], found["load"], factor * most * wrench
         library.call("check_wrench", q, *given, refusal)
         assert (library.refusal(refusal) is not None) is refused
-    name, joint, value, most_of_joint = library.refusal(refusal)
+    name, joint, value, share = library.refusal(refusal)
     assert name == "heavy_wrench"
-    assert abs(value) > most_of_joint == limit[joint]
+    assert value == pytest.approx(1.01 * limit[joint], rel=0.02)
+    assert share == pytest.approx(100.0 / 1.01)
 
 
 def test_gravity_by_an_imu_is_that_of_python(library):

@@ -12,6 +12,8 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import Model
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.load_checks import heavy_wrench
+from robot_dynamics.control.refusals import refusal_words
 from robot_dynamics.control.targets import MEASURED, UNMEASURED
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
@@ -34,7 +36,6 @@ from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Pose
 from robot_dynamics.statics.end_effector_statics import moved_wrench
-from robot_dynamics.trajectory.motion_limits import unit_of
 
 POSE, TWIST, WRENCH, POSTURE = "target_pose", "target_twist", "target_wrench", "target_posture"
 """Topics of the targets."""
@@ -286,18 +287,10 @@ class TaskSpaceControl:
     def _check_wrench(self, task: Task, wrench: Array) -> None:
         """Refuse a wrench that the joints cannot exert beside gravity in the present pose."""
         controller, q = self._node.controller, self._node.states.position
-        effort, held = task.wrench_effort(controller.model, q, wrench), controller.model.gravity(q)
-        over = np.abs(effort + held) - controller.limit
-        i, acting = int(np.argmax(over)), np.abs(effort) > 0.0
-        if over[i] <= 0.0 or not acting.any():
-            return
-        shares = (controller.limit - np.sign(effort) * held)[acting] / np.abs(effort[acting])
-        name, unit = controller.joint_names[i], unit_of(self._node.robot, i, "effort")
-        raise ArgumentError(
-            f"{WRENCH} is ignored: with gravity it takes {abs(effort[i] + held[i]):.3g} {unit} of "
-            f"joint '{name}', whose limit is {controller.limit[i]:.3g} {unit}; in this pose "
-            f"{100.0 * max(shares.min(), 0.0):.2g} % of it is the most"
-        )
+        effort = task.wrench_effort(controller.model, q, wrench)
+        found = heavy_wrench(controller.model.gravity(q), controller.limit, effort)
+        if why := refusal_words(found, self._node.robot):
+            raise ArgumentError(f"{WRENCH} is ignored: {why}")
 
     def _on_measured_wrench(self, msg: WrenchStamped) -> None:
         """Take the wrench of the surroundings on the end effector, which exerts the opposite."""
