@@ -59,6 +59,22 @@ WORDS_IN_TASK = {
 }
 """Words for every status in the modes that control the end effector."""
 
+LEVELS = {
+    **dict.fromkeys(Status, 0),
+    **dict.fromkeys((Status.WAITING, Status.PAUSED), 1),
+    **dict.fromkeys((Status.SILENT, Status.OPEN_LOOP, Status.STOPPED), 2),
+}
+"""Severity of every status in logs and diagnostics: 0 in order, 1 a warning, 2 an error."""
+
+REMEDIES = {
+    **dict.fromkeys(Status, ""),
+    **dict.fromkeys((Status.STOPPED, Status.PAUSED), "; call {node}/resume to go on"),
+    Status.RESUMED: "; send a motion that begins at the arm",
+    Status.SILENT: "; the hardware keeps the last efforts, or brakes: stop the arm, then see why "
+    "none come",
+}
+"""What to do in every status; {node} is the name of the node."""
+
 WITHOUT_STATES = (Status.WAITING, Status.OPEN_LOOP, Status.SILENT)
 """Statuses of a controller that has no present state."""
 

@@ -11,7 +11,15 @@ from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.obstacles import OBSTACLES
 from robot_dynamics.control.parameters import OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSALS
-from robot_dynamics.control.status import SENTENCES, WORDS_IN_TASK, Cause, Sentence, Status
+from robot_dynamics.control.status import (
+    LEVELS,
+    REMEDIES,
+    SENTENCES,
+    WORDS_IN_TASK,
+    Cause,
+    Sentence,
+    Status,
+)
 from robot_dynamics.export.literals import number, text, vector
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import whole_numbers
@@ -89,7 +97,8 @@ def add_words(tables: Tables) -> None:
         tables.members[member] = tables.table("const int", f"{member}_table", values)
     tables.counted("const char *const", "laws", "law_count", [text(name) for name in LAWS])
     statuses = [
-        f"{{{text(one.name.lower())}, {text(one.words)}, {text(WORDS_IN_TASK[one])}}}"
+        f"{{{text(one.name.lower())}, {text(one.words)}, {text(WORDS_IN_TASK[one])}, "
+        f"{LEVELS[one]}, {text(REMEDIES[one])}}}"
         for one in Status
     ]
     tables.counted("const struct robot_dynamics_status", "statuses", "status_count", statuses)

@@ -863,21 +863,13 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
                   : inform("the warning has ended");
   }
   const bool same = before.active() && before.number("status") == now.number("status");
-  const std::string status = status_of(now);
-  if (same || braked > -0.5 || status == "waiting") {
+  if (same || braked > -0.5 || status_of(now) == "waiting") {
     return;
   }
-  const bool stopped = status == "stopped";
-  std::string line = words_for_status(now) + reason_of_status(now);
-  if (stopped || status == "paused") {
-    line += std::string("; call ") + get_node()->get_fully_qualified_name() + "/resume to go on";
-  } else if (status == "resumed") {
-    line += "; send a motion that begins at the arm";
-  } else if (status == "silent") {
-    line += "; the hardware keeps the last efforts, or brakes: stop the arm, then see why none come";
-  }
-  const bool warns = stopped || status == "paused" || status == "open_loop";
-  status == "silent" ? fail(line) : warns ? warn(line) : inform(line);
+  const std::string line = words_for_status(now) + reason_of_status(now) +
+                           remedy_of_status(now, get_node()->get_fully_qualified_name());
+  const int level = level_of_status(now);
+  level > 1 ? fail(line) : level > 0 ? warn(line) : inform(line);
 }
 
 void ModelController::log_task(const Snapshot & before, const Snapshot & now)

@@ -85,12 +85,9 @@ void add_counts(Status & msg, const Snapshot & snapshot, const Facts & facts)
 
 void add_faults(Status & msg, const Snapshot & snapshot)
 {
-  const std::string status = status_of(snapshot);
-  const std::string words = words_for_status(snapshot);
-  if (status == "stopped" || status == "open_loop" || status == "silent") {
-    add_fault(msg, Status::ERROR, words + reason_of_status(snapshot));
-  } else if (status == "waiting" || status == "paused") {
-    add_fault(msg, Status::WARN, words);
+  if (const int level = level_of_status(snapshot); level > 0) {
+    const std::string words = words_for_status(snapshot) + reason_of_status(snapshot);
+    add_fault(msg, static_cast<unsigned char>(level), words);
   }
   if (snapshot.number("warning") > 0.5) {
     add_fault(msg, Status::WARN, words_for_warning(snapshot));
@@ -128,6 +125,19 @@ void Snapshot::count_anew()
 std::string status_of(const Snapshot & snapshot)
 {
   return snapshot.model().statuses[snapshot.index("status")].name;
+}
+
+int level_of_status(const Snapshot & snapshot)
+{
+  return snapshot.model().statuses[snapshot.index("status")].level;
+}
+
+std::string remedy_of_status(const Snapshot & snapshot, const std::string & node)
+{
+  static const std::string PLACE = "{node}";
+  std::string remedy = snapshot.model().statuses[snapshot.index("status")].remedy;
+  const std::size_t at = remedy.find(PLACE);
+  return at == std::string::npos ? remedy : remedy.replace(at, PLACE.size(), node);
 }
 
 std::string cause_of(const Snapshot & snapshot)

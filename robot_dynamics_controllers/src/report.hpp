@@ -87,6 +87,10 @@ private:
 std::string status_of(const Snapshot & snapshot);
 std::string cause_of(const Snapshot & snapshot);
 
+/// Return the severity of the status, a level of diagnostics, and what a node lets do about it.
+int level_of_status(const Snapshot & snapshot);
+std::string remedy_of_status(const Snapshot & snapshot, const std::string & node);
+
 /// Return the status in words.
 std::string words_for_status(const Snapshot & snapshot);
 

@@ -28,7 +28,9 @@ JOINT = structure(
     ("name", TEXT), ("rotates", INT),
     *((name, REAL) for name in ("lower", "upper", "velocity", "effort")),
 )  # fmt: skip
-STATUS = structure(("name", TEXT), ("words", TEXT), ("words_in_task", TEXT))
+STATUS = structure(
+    *((x, TEXT) for x in ("name", "words", "words_in_task")), ("level", INT), ("remedy", TEXT)
+)
 CAUSE = structure(
     *((x, TEXT) for x in ("name", "text", "value_quantity", "limit_quantity", "remedy")),
     ("format", TEXT), ("whole_from", REAL), ("whole_below", REAL),

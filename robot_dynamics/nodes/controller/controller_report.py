@@ -11,7 +11,14 @@ from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, end_effector_wrench
 from robot_dynamics.control.guard import FLAWS, Flaw
 from robot_dynamics.control.laws import ALL_MODES
-from robot_dynamics.control.status import WORDS, WORDS_IN_TASK, Cause
+from robot_dynamics.control.status import (
+    LEVELS,
+    REMEDIES,
+    WITHOUT_STATES,
+    WORDS,
+    WORDS_IN_TASK,
+    Cause,
+)
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.task_space_control import TaskSpaceControl
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
@@ -26,6 +33,9 @@ on meanwhile, as after a restart, is not cancelled by it."""
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs it."""
+
+SEVERITIES = (Level.OK, Level.WARN, Level.ERROR)
+"""Severities by the numbers of `LEVELS`."""
 
 SLOWED = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
 """Causes behind which there may be feedback that slow states made softer."""
@@ -147,26 +157,19 @@ class ControllerReport:
         return self._node.controller.line("warning")
 
     def _log_status(self, status: Status) -> None:
-        node, log = self._node, self._node.get_logger()
-        resume = f"call {node.get_name()}/resume to go on"
+        node, log, level = self._node, self._node.get_logger(), SEVERITIES[LEVELS[status]]
+        words = f"{self._words_for(status)}{self._reason}"
         if status is Status.STOPPED:
-            self._stop = self._reason_of_stop()
-            log.warning(f"{self._stop}; {resume}")
-        elif status is Status.PAUSED:
-            log.warning(f"{status.words}; {resume}")
-        elif status is Status.OPEN_LOOP:
-            log.warning(f"{status.words}{self._flaw}")
-        elif status is Status.SILENT:
-            log.error(
-                f"{status.words}{self._flaw}; what receives {node.command.topic} now brakes, or "
-                "keeps the last efforts: stop the arm, then look why they do not come"
-            )
-        elif status is Status.HOLDING and not self._node.listened_to:
-            log.info(f"holding still: no node subscribes to {node.command.topic} yet")
-        elif status is Status.RESUMED:
-            log.info(f"{self._words_for(status)}{self._reason}")
+            words = self._stop = self._reason_of_stop()
+        elif status is Status.HOLDING and not node.listened_to:
+            words = f"holding still: no node subscribes to {node.command.topic} yet"
+        line = f"{words}{REMEDIES[status].format(node=node.get_name())}"
+        if level == Level.ERROR:  # a logger requires one severity per line of code
+            log.error(line)
+        elif level == Level.WARN:
+            log.warning(line)
         else:
-            log.info(self._words_for(status))
+            log.info(line)
 
     def _words_for(self, status: Status) -> str:
         return (WORDS_IN_TASK if self._node.controller.in_task_space else WORDS)[status]
@@ -182,17 +185,13 @@ class ControllerReport:
         return f"{Status.STOPPED.words}: {line}"
 
     @property
-    def _flaw(self) -> str:
-        """Why the last state was not believed, in words; empty if none came."""
-        if missing := self._node.states.missing:
-            return f"; {_list(missing)} missing in joint_states"
-        if self._node.state_refusal:
-            return f": {self._node.state_refusal}"
-        return self._reason
-
-    @property
     def _reason(self) -> str:
-        """Return the reason of the status that the step has found, behind a colon; or nothing."""
+        """Return why states are missing or references are not followed, behind a colon."""
+        if self._node.controller.status in WITHOUT_STATES:
+            if missing := self._node.states.missing:
+                return f"; {_list(missing)} missing in joint_states"
+            if self._node.state_refusal:
+                return f": {self._node.state_refusal}"
         field = self._node.controller.field
         flaw, joint, value = (field(f"reason{part}").item() for part in ("", "_joint", "_value"))
         words = FLAWS[Flaw(int(flaw))].line(self._node.robot, int(joint), value)
@@ -247,12 +246,10 @@ class ControllerReport:
     def faults(self) -> list[Fault]:
         """Return the present faults."""
         node, found = self._node, []
-        if self.status in (Status.OPEN_LOOP, Status.SILENT):
-            found.append(Fault(Level.ERROR, self.status.words))
-        if self.status is Status.STOPPED:
-            found.append(Fault(Level.ERROR, self._stop))
-        if self.status is Status.PAUSED:
-            found.append(Fault(Level.WARN, Status.PAUSED.words))
+        if self.status is not None and LEVELS[self.status]:
+            stopped = self.status is Status.STOPPED
+            words = self._stop if stopped else f"{self._words_for(self.status)}{self._reason}"
+            found.append(Fault(SEVERITIES[LEVELS[self.status]], words))
         if node.active and not node.listened_to:
             topic = node.command.topic
             found.append(
