@@ -130,10 +130,9 @@ class Run:
                 self.task.aim(Pose(self.start.rotation, place), self.scene.time)
             tau = self._cycle()
             self.state = self.scene.step(tau)
-            last = self.task.last
-            assert last is not None
-            row = (-self.state.wrench[2], last.error, tau, self.state.q, last.singularity)
-            rows.append(row)
+            error = self.task.field("task_error").copy()
+            singularity = self.task.field("singularity").item()
+            rows.append((-self.state.wrench[2], error, tau, self.state.q, singularity))
         return Record(*map(np.array, zip(*rows, strict=True)))
 
 

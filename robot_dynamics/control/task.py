@@ -14,7 +14,6 @@ from robot_dynamics.control.limits import effort_limits, velocity_limits
 from robot_dynamics.control.obstacles import OBSTACLES, Obstacle
 from robot_dynamics.control.target_motion import pose_error
 from robot_dynamics.control.targets import (
-    POSE,
     TARGET_ARRIVED,
     TARGET_EVENTS,
     TARGET_SETTINGS,
@@ -57,20 +56,6 @@ class MovesTarget(Protocol):
 
     def field(self, name: str) -> Array:
         """Return a field of the present state."""
-
-
-class EndEffectorState(NamedTuple):
-    """Results of the last cycle.
-
-    Attributes:
-        error: Target minus measured in the axes of the task, shape (6,), m and rad.
-        singularity: 0 away from singularities, 1 at one.
-        attainable: Share of its speed that the target may keep.
-    """
-
-    error: Array
-    singularity: float
-    attainable: float
 
 
 class TargetState(NamedTuple):
@@ -389,37 +374,6 @@ class Task:
         return TargetState(pose, twist.copy(), acceleration.copy())
 
     @property
-    def given(self) -> tuple[Pose | Array, float] | None:
-        """Last pose or twist and the time of its arrival; None once the pose is reached."""
-        kind = self.field("given")[0]
-        if not kind:
-            return None
-        arrived = self.arrived
-        if kind == POSE:
-            pose = Pose(arrived["pose_rotation"].copy(), arrived["pose_position"].copy())
-            return pose, float(arrived["pose_came"][0])
-        return arrived["twist_given"].copy(), float(arrived["twist_came"][0])
-
-    def moves(self, now: float) -> bool:
-        """Return whether a target asks for motion.
-
-        Args:
-            now: Present time, s, of the clock of the caller.
-
-        Returns:
-            True while a pose is not reached, or a twist lasts.
-        """
-        return bool(self.field("given")[0]) and now < self.field("given_until")[0]
-
-    @property
-    def last(self) -> EndEffectorState | None:
-        """Results of the last cycle; None before it."""
-        if not self.field("target_held")[0]:
-            return None
-        error, singular = self.field("task_error").copy(), self.field("singularity")
-        return EndEffectorState(error, float(singular[0]), float(self.field("attainable")[0]))
-
-    @property
     def obstacle(self) -> str:
         """Reason for which the end effector stays away from its target; empty for none."""
         number = self.field("obstacle")[0]
@@ -430,18 +384,3 @@ class Task:
         sentence = OBSTACLES[Obstacle(int(number))]
         begin = OBSTACLES[Obstacle.NONE].words(robot, -1, *distances)
         return f"{begin}: {sentence.line(robot, int(i), value, limit)}"
-
-    @property
-    def velocity(self) -> Array:
-        """Joint velocities that belong to the target, shape (n,), rad/s or m/s."""
-        return self.field("task_velocity").copy()
-
-    @property
-    def correction(self) -> Array:
-        """Integral of the force feedback in the axes of the task, shape (6,)."""
-        return self.field("correction")[1].copy()
-
-    @property
-    def exerted(self) -> Array:
-        """Wrench beside spring and damper, in axes of the root link, shape (6,), N and N m."""
-        return self.field("exerted").copy()

@@ -20,6 +20,7 @@ from robot_dynamics.control import (
 )
 from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import TASK_MODES
+from robot_dynamics.control.targets import POSE
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.tracking import Tracking
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -195,9 +196,9 @@ class LiveArm:
         """Target of the end effector in the root link, or the pose at which it is held, or None."""
         if self._led is None:
             return None
-        given = self._led.given
-        if given is not None and isinstance(given[0], Pose):
-            return given[0]
+        arrived = self._led.arrived
+        if self._led.field("given")[0] == POSE:
+            return Pose(arrived["pose_rotation"].copy(), arrived["pose_position"].copy())
         return self._led.target.pose
 
     @property

@@ -86,7 +86,7 @@ def test_a_joint_that_keeps_a_target_slightly_out_of_reach_is_named():
     turn = rotation_about(arm.pose.rotation[:, 2], np.asarray(to_stop + 0.1))
     arm.task.aim(Pose(turn @ arm.pose.rotation, arm.pose.translation), arm.now)
     arm.run(6.0)
-    assert 0.02 < np.linalg.norm(arm.task.last.error[3:]) < 0.04
+    assert 0.02 < np.linalg.norm(arm.task.field("task_error")[3:]) < 0.04
     assert "joint 'panda_joint7' would have to leave its range" in arm.task.obstacle
 
 
@@ -124,7 +124,7 @@ def test_a_stretched_arm_bends_back_to_the_side_from_which_it_has_come(mode, see
     away = start.translation + 1.2 * outward / np.linalg.norm(outward)
     arm.task.aim(replace(start, translation=away), arm.now)
     arm.run(5.0)
-    assert arm.task.last.singularity > 0.5
+    assert arm.task.field("singularity") > 0.5
     arm.task.aim(start, arm.now)
     arm.run(6.0)
     assert arm.farthest < 0.0

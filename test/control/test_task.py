@@ -204,7 +204,7 @@ def test_targets_are_given_up_while_the_arm_may_not_follow_them():
         end()
         moved = loop.run(0.5).pose.translation - start.translation
         assert np.abs(moved).max() < 1e-6
-        assert not loop.task.moves(loop.now)
+        assert not loop.task.field("given")
 
     stays(lambda: arm.refuse("states are too slow"), lambda: arm.refuse(""))
     stays(arm.postpone, lambda: None)
@@ -297,7 +297,7 @@ def test_a_force_is_held_beside_an_unknown_load_while_it_is_measured(mode):
 def test_the_correction_of_a_force_is_bounded_and_recovers_at_once(load):
     loop = WallLoop(IMPEDANCE, 2e4, load)
     loop.press(1.0)
-    assert loop.task.correction[1] == pytest.approx(-np.sign(load) * 20.0)
+    assert loop.task.field("correction")[1, 1] == pytest.approx(-np.sign(load) * 20.0)
     loop.load = 0.0
     loop.press(1.0)
     assert np.abs(loop.press(0.1) - 10.0).max() < 0.05
@@ -308,7 +308,7 @@ def test_an_end_effector_without_contact_moves_at_the_speed_of_its_damper_and_wi
     loop.press(1.0)
     constants = loop.task.mobility.force_damping(loop.task.settings, 20.0)
     assert loop.speeds[-1] == pytest.approx(10.0 / constants[1, 1], rel=0.05)
-    assert loop.task.correction[1] == pytest.approx(6.0, rel=0.05)  # N, and not 20
+    assert loop.task.field("correction")[1, 1] == pytest.approx(6.0, rel=0.05)  # N, and not 20
 
 
 @pytest.mark.thorough
@@ -395,12 +395,14 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode, times):
         loop.run(8.0 / times)
     reach = np.linalg.norm(loop.pose.translation - [0.0, 0.0, 0.333])
     assert reach > 0.75
-    assert loop.task.last.singularity > 0.5
+    assert loop.task.field("singularity") > 0.5
     distance = np.linalg.norm(away.translation - loop.pose.translation)
     assert "it is out of reach" in loop.task.obstacle
     assert loop.task.field("behind")[0] == pytest.approx(distance, abs=1e-3)
     loop.task.use(loop.task.settings)  # as after every change of the model
-    assert np.abs(loop.run(0.1).task.last.error[:3]).max() > 0.1  # m: the lead of its target
+    assert (
+        np.abs(loop.run(0.1).task.field("task_error")[:3]).max() > 0.1
+    )  # m: the lead of its target
     late = np.array(loop.efforts[-1000:])
     assert np.ptp(late, axis=0).max() < 0.5  # N m: it rests
     assert max(loop.speeds[-1000:]) < 0.02
@@ -500,7 +502,7 @@ def test_an_arm_that_friction_holds_names_the_joint_and_the_effort_that_does_not
     assert loop.task.obstacle == ""
     # Friction does not push an end effector that has come
     loop.run(2.0, push=np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
-    assert loop.task.last.error[0] < -0.01
+    assert loop.task.field("task_error")[0] < -0.01
     assert loop.task.obstacle == ""
 
 
@@ -538,7 +540,7 @@ def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
         moved = loop.run(1.0).pose.translation - found
         assert np.abs(moved).max() < 1e-3  # m; 0.1 where it goes back
         assert loop.controller.status is Status.HOLDING
-        assert loop.task.given is None
+        assert not loop.task.field("given")
 
 
 @pytest.mark.parametrize("kind", ["twist", "pose"])
@@ -554,7 +556,7 @@ def test_a_target_that_the_end_effector_cannot_follow_waits_for_it(kind):
     lead = loop.task.target.position - stretched
     largest = loop.task.settings.largest_error[0]
     assert largest < lead[0] < 5.0 * largest  # m; 2 without the time that the target takes to stop
-    assert loop.task.moves(loop.now - 0.1)
+    assert loop.task.field("given")
     if kind == "twist":
         loop.task.drive(np.array([-0.25, 0.0, 0.0, 0.0, 0.0, 0.0]), loop.now, lasts=3.0)
     else:
@@ -595,7 +597,7 @@ def test_an_end_effector_that_is_held_goes_on_to_its_target_when_it_is_released(
         y, speed = loop.pose.translation[1], loop.speeds[-1]
         against[1] = -max(0.0, 5000.0 * (y - wall) + 200.0 * speed) if y > wall else 0.0  # N
         loop.run(PERIOD, push=against)
-    assert loop.task.moves(loop.now)
+    assert loop.task.field("given")
     assert loop.pose.translation[1] < wall + 0.03  # m: 67 N of the spring on 5 kN/m
     assert loop.task.target.position[1] < goal.translation[1] - 0.05
     loop.run(4.0)

@@ -297,7 +297,7 @@ def test_hand_is_led_where_its_handle_is_dragged_until_motion_is_switched_off(
     wait_for(lambda: np.any(task.target.twist), "a target that moves")
     viewer._controls.enable.value = False
     wait_for(lambda: not viewer._enabled, "motion that is disabled")
-    wait_for(lambda: task.given is None and not task.target.twist.any(), "rest")
+    wait_for(lambda: not task.field("given") and not task.target.twist.any(), "rest")
     assert np.linalg.norm(task.target.position - at.translation) < 0.3  # short of its goal
     assert not viewer._gizmo._handle.visible
     enable(viewer)
@@ -309,7 +309,7 @@ def test_hold_still_holds_the_end_effector_that_the_page_leads(nodes, viewer, le
     drag(viewer, Pose(at.rotation, at.translation + [-0.2, 0.0, 0.2]))
     wait_for(lambda: np.any(task.target.twist), "a target that moves")
     viewer._controls.motion.value = STILL
-    wait_for(lambda: task.given is None and not task.target.twist.any(), "rest")
+    wait_for(lambda: not task.field("given") and not task.target.twist.any(), "rest")
     viewer._controls.motion.value = UNCHANGED
 
 

@@ -399,18 +399,18 @@ class TaskSpaceControl:
         task = self.task
         if task is None or not task.moved or not self._in_use:
             return {}
-        given, last = task.given, task.last
-        kind = "none: held" if given is None else POSE if isinstance(given[0], Pose) else TWIST
+        given, held = int(task.field("given")[0]), task.field("target_held")[0]
+        taken = given and task.field(("", "pose_taken", "twist_taken")[given])[0]
         return {
             "end effector": task.end_effector,
-            "target": kind,
-            "target: age (s)": None if given is None else self._node.now() - given[1],
-            "target: error (m or rad)": None if last is None else last.error.tolist(),
-            "singularity": None if last is None else last.singularity,
+            "target": ("none: held", POSE, TWIST)[given],
+            "target: age (s)": self._node.now() - taken if given else None,
+            "target: error (m or rad)": task.field("task_error").tolist() if held else None,
+            "singularity": task.field("singularity").item() if held else None,
             "stiffness (N/m and N m/rad)": task.settings.stiffness.diagonal().tolist(),
             "stiffness in use": self._stiffness_in_use(task),
             **(
-                {"correction of the force (N or N m)": task.correction.tolist()}
+                {"correction of the force (N or N m)": task.field("correction")[1].tolist()}
                 if task.settings.feedback is not None
                 else {}
             ),

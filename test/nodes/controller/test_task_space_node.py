@@ -238,7 +238,7 @@ def test_a_wrench_that_the_joints_cannot_exert_is_refused_with_the_share_that_th
     J, g = DYNAMICS.jacobian(np.array(START), END_EFFECTOR), DYNAMICS.gravity(np.array(START))
     tau = -1000.0 * J[2]
     limit = ROBOT.limits.effort
-    shares = np.where(np.abs(tau) > 1e-3, (limit - np.sign(tau) * g) / np.abs(tau), np.inf)
+    shares = (limit - np.sign(tau) * g) / np.maximum(np.abs(tau), 1e-3)
     i = int(np.argmin(shares))
     most = 100.0 * shares[i]
     assert f"N m of joint '{ROBOT.joint_names[i]}'; " in line
