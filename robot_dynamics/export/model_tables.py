@@ -15,6 +15,7 @@ from robot_dynamics.control.status import (
     LEVELS,
     REMEDIES,
     SENTENCES,
+    WITHOUT_STATES,
     WORDS_IN_TASK,
     Cause,
     Sentence,
@@ -98,7 +99,7 @@ def add_words(tables: Tables) -> None:
     tables.counted("const char *const", "laws", "law_count", [text(name) for name in LAWS])
     statuses = [
         f"{{{text(one.name.lower())}, {text(one.words)}, {text(WORDS_IN_TASK[one])}, "
-        f"{LEVELS[one]}, {text(REMEDIES[one])}}}"
+        f"{LEVELS[one]}, {text(REMEDIES[one])}, {int(one not in WITHOUT_STATES)}}}"
         for one in Status
     ]
     tables.counted("const struct robot_dynamics_status", "statuses", "status_count", statuses)

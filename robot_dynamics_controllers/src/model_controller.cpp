@@ -767,15 +767,19 @@ std::string ModelController::why_ignored(const char * topic)
     return ignored + "the controller is not active";
   }
   if (!latest_.in_task()) {
+    std::vector<std::string> in_task;
+    for (std::size_t i = 0; i < model().mode_count; ++i) {
+      if (model().modes_in_task[i] != 0) {
+        in_task.emplace_back(model().modes[i]);
+      }
+    }
     return ignored + "mode " + quoted(get_node()->get_parameter("mode").as_string()) +
-           " controls the joints; set the parameter mode to cartesian_impedance or "
-           "operational_space";
+           " controls the joints; set the parameter mode to " + joined(in_task, " or ");
   }
   if (!has_one_publisher(topic)) {
     return contested_[topic];
   }
-  const std::string status = status_of(latest_);
-  const bool sees = status != "waiting" && status != "open_loop" && status != "silent";
+  const bool sees = model().statuses[latest_.index("status")].has_states != 0;
   return sees ? "" : ignored + "no joint_states come";
 }
 

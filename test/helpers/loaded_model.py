@@ -29,8 +29,9 @@ JOINT = structure(
     *((name, REAL) for name in ("lower", "upper", "velocity", "effort")),
 )  # fmt: skip
 STATUS = structure(
-    *((x, TEXT) for x in ("name", "words", "words_in_task")), ("level", INT), ("remedy", TEXT)
-)
+    *((x, TEXT) for x in ("name", "words", "words_in_task")), ("level", INT), ("remedy", TEXT),
+    ("has_states", INT),
+)  # fmt: skip
 CAUSE = structure(
     *((x, TEXT) for x in ("name", "text", "value_quantity", "limit_quantity", "remedy")),
     ("format", TEXT), ("whole_from", REAL), ("whole_below", REAL),

@@ -14,6 +14,7 @@ from robot_dynamics.control import Model
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.load_checks import heavy_wrench
 from robot_dynamics.control.refusals import refusal_words
+from robot_dynamics.control.status import WITHOUT_STATES
 from robot_dynamics.control.targets import MEASURED, UNMEASURED
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import ForceFeedback, TaskSettings
@@ -243,7 +244,7 @@ class TaskSpaceControl:
             )
         if not self._has_one_publisher(task, topic):
             raise ArgumentError(self._contested.get(topic, f"{topic} has several publishers"))
-        if not node.controller.sees(now):
+        if node.controller.status in WITHOUT_STATES:
             raise ArgumentError(f"{topic} is ignored: no joint_states come")
         try:
             return task, self._pose_of(task, frame), now

@@ -64,6 +64,7 @@ struct robot_dynamics_status
   const char * words_in_task;
   int level;           /* severity: 0 in order, 1 a warning, 2 an error */
   const char * remedy; /* end of its line; {node} is the place of the name of the node */
+  int has_states;      /* 1 if there is a present state */
 };
 
 /* Sentence about a cause of a stop, of a refusal, of states that are not believed, or of a target
