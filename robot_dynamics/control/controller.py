@@ -477,9 +477,8 @@ class Controller:
             Gravity and a load that the model does not know, by the mean command, if the arm rests;
             otherwise `gravity`.
         """
-        if not self.rests:
-            return gravity
-        return holding_effort(gravity, self.field("mean_effort")[0], self.limit)
+        mean, rests = self.field("mean_effort")[0], self.field("at_rest").item()
+        return holding_effort(gravity, mean, self.limit, rests)
 
     def hold_by(self, effort: Array) -> None:
         """End feedback at rest: command an effort from the next cycle on.

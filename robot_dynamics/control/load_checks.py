@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import clip, maximum
+from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.intake import parts_of_load
 from robot_dynamics.control.logic import both, chosen, less
 from robot_dynamics.control.refusals import Refusal
+from robot_dynamics.control.rest import holding_effort
 from robot_dynamics.control.step import Step
 from robot_dynamics.foundation.arrays import Array
 
@@ -36,10 +37,18 @@ def held(step: Step, q: Array, settings: Array, load: Array) -> tuple[Array, Arr
     return step._arm(facts).gravity(q), known["effort"]
 
 
-def holding_effort(step: Step, q: Array, settings: Array, load: Array) -> Array:
-    """Return the efforts that hold an arm, within their limits, shape (n,); arguments as `held`."""
-    tau, limit = held(step, q, settings, load)
-    return np.asarray(clip(tau, -limit, limit))
+def last_effort(step: Step, state: Array, settings: Array, load: Array) -> Array:
+    """Return the efforts that hold an arm from a state on: see `rest.holding_effort`.
+
+    Args:
+        step: The step of the robot.
+        state: State of the step.
+        settings: Settings of the step.
+        load: Payload, gravity and wrench.
+    """
+    q, mean, rests = (step.state.of(state, name) for name in ("q", "mean_effort", "at_rest"))
+    gravity, limit = held(step, q, settings, load)
+    return holding_effort(gravity, mean[0], limit, rests)
 
 
 def check_load(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.piecewise import clip, maximum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.laws import position_error
 from robot_dynamics.control.logic import (
@@ -117,20 +117,22 @@ def rest(x: Any) -> dict[str, Any]:
     }
 
 
-def holding_effort(gravity: Array, mean: Array, limit: Array) -> Array:
-    """Return the effort that holds an arm at rest without feedback, shape (n,), N m or N.
+def holding_effort(gravity: Array, mean: Array, limit: Array, rests: Any) -> Array:
+    """Return the effort that holds an arm without feedback, shape (n,), N m or N.
 
-    That is the effort of the model, without what is left of the motion, and the load that the model
-    does not know, without which the arm would fall.
+    That is the effort of the model, without what is left of the motion, and of an arm at rest the
+    load that the model does not know, without which the arm would fall.
 
     Args:
         gravity: Effort of the model at rest, shape (n,), N m or N.
         mean: Mean effort, shape (n,), N m or N.
         limit: Largest efforts, shape (n,), N m or N.
+        rests: 1 if the arm has been at rest for a while, else 0.
     """
     unknown = mean - gravity
-    scale = np.where(np.isfinite(limit), limit, np.abs(mean).max())
-    return np.asarray(gravity + np.where(np.abs(unknown) > UNKNOWN_SHARE * scale, unknown, 0.0))
+    scale = chosen(less(limit, HUGE), limit, largest(abs(mean)) + 0.0 * mean)
+    load = chosen(both(rests, less(UNKNOWN_SHARE * scale, abs(unknown))), unknown, 0.0 * unknown)
+    return np.asarray(clip(gravity + load, -limit, limit))
 
 
 class Rest:
@@ -155,6 +157,3 @@ class Rest:
     def lasts(self) -> bool:
         """Return whether the positions have been steady for `REST_S`."""
         return self._last - self._restless > REST_S
-
-
-__all__ = ["REST", "Rest", "holding_effort", "rest"]

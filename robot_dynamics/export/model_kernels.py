@@ -53,20 +53,17 @@ def programs_of(
     vector: dict[str, Shape] = {"q": (n,)}
     inputs: dict[str, Shape] = {"parameters": (configuration.parameters.size,)}
     load = (SIZE_OF_LOAD,)
-    held: dict[str, Shape] = {**vector, "settings": (step.settings.size,), "load": load}
-    checked: dict[str, Shape] = {
-        **vector,
-        "settings": (step.settings.size,),
-        "before": load,
-        "after": load,
-    }
+    settings: dict[str, Shape] = {"settings": (step.settings.size,)}
     given: tuple[tuple[Function, dict[str, Shape]], ...] = (
         (configuration.__call__, inputs),
         (_frames(dynamics), vector),
         (_reference, {"written": (4, n), "chain": (2,)}),
-        (_hold(step), held),
-        (_check_load(step), checked),
-        (_check_wrench(step, dynamics, end_effector), {**held, "wrench": (6,)}),
+        (_hold(step), {"state": (step.state.size,), **settings, "load": load}),
+        (_check_load(step), {**vector, **settings, "before": load, "after": load}),
+        (
+            _check_wrench(step, dynamics, end_effector),
+            {**vector, **settings, "load": load, "wrench": (6,)},
+        ),
         (_imu_gravity, {"before": (3,), "force": (3,), "times": (2,)}),
     )
     for name, (equations, shapes) in zip(FUNCTIONS, given, strict=True):
@@ -95,7 +92,7 @@ def _reference(written: Array, chain: Array) -> dict[str, Array]:
 
 
 def _hold(step: Step) -> Function:
-    return lambda q, settings, load: {"tau": load_checks.holding_effort(step, q, settings, load)}
+    return lambda **x: {"tau": load_checks.last_effort(step, **x)}
 
 
 def _check_load(step: Step) -> Function:

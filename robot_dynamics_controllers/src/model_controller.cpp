@@ -53,7 +53,7 @@ constexpr const char * ARRIVED_NAMES[] = {
   "came_reference", "came_reference_age", "came_before", "came_after", "came_qdd",
   "came_tau", "came_has_tau", "resume", "payload_goal", "gravity_goal", "base", "drops_target",
   "measured_wrench_came", "measured_wrench", "lead", "unstamped"};
-constexpr const char * STATE_NAMES[] = {"status", "seen", "commands", "q", "tau",
+constexpr const char * STATE_NAMES[] = {"status", "seen", "commands", "tau",
   "commanded_position", "commanded_velocity", "error"};
 // clang-format on
 
@@ -232,7 +232,7 @@ ModelController::CallbackReturn ModelController::on_activate(const rclcpp_lifecy
 ModelController::CallbackReturn ModelController::on_deactivate(const rclcpp_lifecycle::State &)
 {
   if (*state(SEEN) > 0.5) {
-    model().hold(state(Q), settings_.data(), arrived(LOAD), last_effort_.data());
+    model().hold(state_, settings_.data(), arrived(LOAD), last_effort_.data());
     write_commands(last_effort_.data(), still_.data());
   }
   shown_[ACTIVE] = 0.0;

@@ -129,9 +129,10 @@ def test_an_arm_whose_effort_still_changes_is_not_at_rest(model):
 
 
 def test_the_last_effort_is_that_of_the_model_and_of_a_load_that_it_does_not_know():
-    held = holding_effort(GRAVITY, GRAVITY + [12.0, 0.4], LIMIT)
+    held = holding_effort(GRAVITY, GRAVITY + [12.0, 0.4], LIMIT, 1.0)
     np.testing.assert_allclose(held, GRAVITY + [12.0, 0.0], rtol=1e-12)
-    np.testing.assert_array_equal(holding_effort(GRAVITY, GRAVITY + [9.0, 0.1], LIMIT), GRAVITY)
+    held = holding_effort(GRAVITY, GRAVITY + [9.0, 0.1], LIMIT, 1.0)
+    np.testing.assert_array_equal(held, GRAVITY)
 
 
 def test_an_arm_that_has_not_come_to_rest_is_held_by_the_model_alone(model):

@@ -45,7 +45,7 @@ int main(void)
   *field(&model->parameters, parameters, "payload.mass") = 1.0;
   model->configure(parameters, settings, after, effective, refusal);
   model->check_load(q, settings, before, after, refusal);
-  model->hold(q, settings, after, tau);
+  model->hold(state, settings, after, tau);
   model->frames(q, poses);
   model->check_wrench(q, settings, after, wrench, refusal);
   model->imu_gravity(after, wrench, wrench + 4, poses, refusal);

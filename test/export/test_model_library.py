@@ -156,13 +156,25 @@ def test_a_load_beyond_an_effort_limit_is_refused_and_a_lighter_one_is_not(parts
     assert library.refusal(refusal) is None
 
 
-def test_the_efforts_that_hold_the_arm_are_those_of_gravity_within_the_limits(parts, library):
-    q, tau, found = np.full(library.n, 0.2), np.zeros(library.n), library.configured()
-    library.call("hold", q, found["settings"], found["load"], tau)
-    np.testing.assert_allclose(tau, parts.dynamics.gravity(q), atol=1e-10)
+def test_the_efforts_that_hold_the_arm_are_within_the_limits_and_bear_an_unknown_load(
+    parts, library
+):
+    tau, found, state = np.zeros(library.n), library.configured(), library.initial("state")
+    fields = library.views("state", state)
+    fields["q"][:] = 0.2
+    gravity, limit = parts.dynamics.gravity(fields["q"]), parts.robot.limits.effort
+    fields["mean_effort"][:] = np.tile(gravity + 0.2 * limit, 2)
+    for rests in (0.0, 1.0):  # a motion that goes on tells no load
+        fields["at_rest"][:] = rests
+        library.call("hold", state, found["settings"], found["load"], tau)
+        np.testing.assert_allclose(tau, gravity + 0.2 * rests * limit, atol=1e-10)
+    fields["mean_effort"][:] = np.tile(gravity + 0.05 * limit, 2)  # friction may bear as much
+    library.call("hold", state, found["settings"], found["load"], tau)
+    np.testing.assert_allclose(tau, gravity, atol=1e-10)
+    fields["at_rest"][:] = 0.0
     heavy = library.configured(payload__mass=1000.0)
-    library.call("hold", q, heavy["settings"], heavy["load"], tau)
-    assert np.abs(tau / parts.robot.limits.effort).max() == 1.0
+    library.call("hold", state, heavy["settings"], heavy["load"], tau)
+    assert np.abs(tau / limit).max() == 1.0
 
 
 def test_effective_parameters_configure_the_same_settings(library):

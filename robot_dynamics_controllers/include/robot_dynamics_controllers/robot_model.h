@@ -198,8 +198,9 @@ struct robot_dynamics_model
    * velocities have been written, 1 if there are efforts; then q, qd, qdd and tau, n each. */
   void (*reference)(const double * written, const double * chain, double * reference);
 
-  /* Joint efforts that hold the arm at rest under a load, within the effort limits of settings. */
-  void (*hold)(const double * q, const double * settings, const double * load, double * tau);
+  /* Joint efforts that hold the arm from a state on under a load, within the effort limits of
+   * settings; at rest with a load that the model does not know. */
+  void (*hold)(const double * state, const double * settings, const double * load, double * tau);
 
   /* Refuse a load that takes more effort at rest than a joint has, and more than the load before. */
   void (*check_load)(
