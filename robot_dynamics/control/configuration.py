@@ -435,27 +435,9 @@ class Configuration:
         """Refuse gravity that is on no planet, and a physically impossible payload."""
         size = norm(x.gravity)
         refuse("gravity", less(LARGEST_GRAVITY, size), size, LARGEST_GRAVITY)
-        mass, distance = body["mass"], norm(body["com"])
         if self._of.endpoint is None:
-            refuse("no_endpoint", less(0.0, mass), mass, 0.0)
-        refuse("payload_in_grams", less(HEAVY, mass), mass, HEAVY)
-        refuse("payload_in_millimetres", less(LONG, distance), distance, LONG)
-        moments = body["moments"]
-        point = negated(any_of(less(0.0, abs(moments))))  # usual in payload settings of grippers
-        shaped = negated(point)
-        refuse("payload_without_mass", both(shaped, negated(less(0.0, mass))), 0.0, 0.0)
-        smallest, middle, largest = principal_moments(moments)
-        smallest = chosen(less(ROUND_OFF * 1e-7 * largest, abs(smallest)), smallest, 0.0)
-        gyration = largest / maximum(mass, 1e-30)
-        refuse("payload_too_large", both(shaped, less(LONG * LONG, gyration)), largest, 0.0)
-        refuse("payload_indefinite", both(shaped, negated(less(0.0, smallest))), smallest, 0.0)
-        others = smallest + middle
-        refuse(
-            "payload_triangle",
-            both(shaped, less(others, largest * (1.0 - ROUND_OFF))),
-            largest,
-            others,
-        )
+            refuse("no_endpoint", less(0.0, body["mass"]), body["mass"], 0.0)
+        refuse_payload(refuse, body["mass"], body["com"], body["moments"])
 
 
 TIMES = (
@@ -488,6 +470,30 @@ def none_as_zero(values: Array) -> Array:
 def zero_as_none(values: Any) -> Any:
     """Return limits with `UNLIMITED` where they are 0."""
     return chosen(less(0.0, values), values, UNLIMITED + 0.0 * values)
+
+
+def refuse_payload(refuse: Refusal, mass: Any, com: Array, moments: Array) -> None:
+    """Refuse a physically impossible payload.
+
+    Args:
+        refuse: Reason so far.
+        mass: Mass, kg.
+        com: Mass centre, shape (3,), m.
+        moments: Inertia about it, xx, xy, xz, yy, yz, zz, shape (6,), kg m^2.
+    """
+    distance = norm(com)
+    refuse("payload_in_grams", less(HEAVY, mass), mass, HEAVY)
+    refuse("payload_in_millimetres", less(LONG, distance), distance, LONG)
+    shaped = any_of(less(0.0, abs(moments)))  # settings of grippers are often of a point
+    refuse("payload_without_mass", both(shaped, negated(less(0.0, mass))), 0.0, 0.0)
+    smallest, middle, largest = principal_moments(moments)
+    smallest = chosen(less(ROUND_OFF * 1e-7 * largest, abs(smallest)), smallest, 0.0)
+    gyration = largest / maximum(mass, 1e-30)
+    refuse("payload_too_large", both(shaped, less(LONG * LONG, gyration)), largest, 0.0)
+    refuse("payload_indefinite", both(shaped, negated(less(0.0, smallest))), smallest, 0.0)
+    others = smallest + middle
+    unequal = both(shaped, less(others, largest * (1.0 - ROUND_OFF)))
+    refuse("payload_triangle", unequal, largest, others)
 
 
 def norm(vector: Array) -> Any:

@@ -17,8 +17,10 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control import Load, Model
+from robot_dynamics.control.configuration import refuse_payload
 from robot_dynamics.control.imu_gravity import gravity_by_imu
 from robot_dynamics.control.load import check_load
+from robot_dynamics.control.refusals import Refusal, refusal_words
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -37,7 +39,6 @@ from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.loop_topics import LoopSubscriber
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.trajectory import Trajectory
 
@@ -348,9 +349,11 @@ class OnlineModel:
 
     def _check(self, payload: PayloadParameters) -> None:
         """Refuse a physically impossible payload, and a frame that moves against the endpoint."""
-        points = not any(payload.inertia)  # usual in payload settings of grippers
-        for fault in () if points else body_faults(payload.mass, *_com_and_inertia(payload)):
-            raise ArgumentError(f"payload: {fault}")
+        refusal = Refusal()
+        moments = np.array(payload.inertia or 6 * (0.0,))
+        refuse_payload(refusal, payload.mass, np.array(payload.com), moments)
+        if why := refusal_words(refusal.found, self._node.robot):
+            raise ArgumentError(why)
         if self._begun and payload.frame:
             self.load.carries(payload.frame)
         elif self._begun and payload.mass:

@@ -162,7 +162,7 @@ def test_a_payload_may_move_to_another_body_without_a_step(peer, efforts, put_do
             "payload refused: payload of 60 kg: joint 'joint_1' would need",
         ),
         (payload_msg(500.0, (0.0, 0.0, 0.0)), "payload of 500 kg: joint 'joint_2' would need"),
-        (payload_msg(5000.0, (0, 0, 0)), "payload: weighs 5000 kg; are the masses in grams?"),
+        (payload_msg(5000.0, (0, 0, 0)), "payload: weighs 5000 kg; is the mass in grams?"),
     ],
 )
 def test_a_payload_that_cannot_be_is_refused_and_changes_nothing(peer, efforts, msg, reason):
