@@ -390,20 +390,8 @@ class Configuration:
         lag = 1.5 / rate  # half a period, and at the latest a cycle
         for k in range(self.n):
             judged = either(own[k], less(0.0, i[k]))
-            damped = less(0.0, d[k])
-            ratio = p[k] / chosen(damped, d[k], 1.0)
-            most = {
-                "i": largest_integral_gain(p[k], d[k], inertia[k]),
-                "p": largest_position_gain(d[k], inertia[k], lag),
-                "d": inertia[k] * limit_of_a_late_cycle(ratio, rate),
-            }
-            unstable = {
-                "i": both(less(0.0, i[k]), negated(less(i[k], most["i"]))),
-                "p": less(most["p"], p[k]),
-                "d": both(damped, less(most["d"], d[k])),
-            }
-            for name, gain in (("i", i[k]), ("p", p[k]), ("d", d[k])):
-                refuse(f"unstable_{name}", both(judged, unstable[name]), gain, most[name], k)
+            most_d = inertia[k] * limit_of_a_late_cycle(lead_of(p[k], d[k]), rate)
+            refuse_gains(refuse, k, (p[k], i[k], d[k]), inertia[k], lag, most_d, judged)
 
     def _refuse_drives(self, x: Any, refuse: Any) -> None:
         """Refuse feedback by drives without what it needs."""
@@ -470,6 +458,42 @@ def none_as_zero(values: Array) -> Array:
 def zero_as_none(values: Any) -> Any:
     """Return limits with `UNLIMITED` where they are 0."""
     return chosen(less(0.0, values), values, UNLIMITED + 0.0 * values)
+
+
+def lead_of(p: Any, d: Any) -> Any:
+    """Return the position gain over the velocity gain of a joint, 1/s; or p without damping."""
+    return p / chosen(less(0.0, d), d, 1.0)
+
+
+def refuse_gains(
+    refuse: Refusal,
+    joint: int,
+    gains: tuple[Any, Any, Any],
+    inertia: Any,
+    lag: Any,
+    most_d: Any,
+    judged: Any = 1.0,
+) -> None:
+    """Refuse gains with which a joint alone is unstable.
+
+    Args:
+        refuse: Reason so far.
+        joint: Its index.
+        gains: p, i and d.
+        inertia: That it moves, kg m^2 or kg.
+        lag: Half a period and the delay of the efforts, s.
+        most_d: Largest velocity gain at this ratio of the gains, N m s/rad or N s/m.
+        judged: Whether they count.
+    """
+    p, i, d = gains
+    most_i = largest_integral_gain(p, d, inertia)
+    most_p = largest_position_gain(d, inertia, lag)
+    for name, unstable, gain, most in (
+        ("i", both(less(0.0, i), negated(less(i, most_i))), i, most_i),
+        ("p", less(most_p, p), p, most_p),
+        ("d", both(less(0.0, d), less(most_d, d)), d, most_d),
+    ):
+        refuse(f"unstable_{name}", both(judged, unstable), gain, most, joint)
 
 
 def refuse_payload(refuse: Refusal, mass: Any, com: Array, moments: Array) -> None:

@@ -15,13 +15,15 @@ from robot_dynamics.control.collision import (
     ThresholdBands,
     default_thresholds,
 )
-from robot_dynamics.control.configuration import LONGEST_CYCLE, none_as_zero
-from robot_dynamics.control.gains import (
-    feedback_rate,
-    largest_integral_gain,
-    largest_position_gain,
+from robot_dynamics.control.configuration import (
+    LONGEST_CYCLE,
+    lead_of,
+    none_as_zero,
+    refuse_gains,
 )
+from robot_dynamics.control.gains import feedback_rate
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
+from robot_dynamics.control.refusals import Refusal, refusal_words
 from robot_dynamics.control.sampled_loop import DEFAULT_PERIOD_S, Sampling
 from robot_dynamics.control.stability import stability_limit
 from robot_dynamics.errors import ArgumentError
@@ -115,7 +117,8 @@ class JointParameters:
         inertia: Array,
         changed: Callable[[str], None],
     ) -> None:
-        joint_names = self._names = robot.joint_names
+        self._robot, joint_names = robot, robot.joint_names
+        self._names = joint_names
         tracking = default_tracking_errors(robot)
         rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
         rate, touch = none_as_zero(rate), none_as_zero(default_thresholds(robot))
@@ -171,9 +174,23 @@ class JointParameters:
             self._check(i, declared.value)
 
     def _check(self, i: int, gains: GainParameters) -> None:
-        if self._rotors is not None:
-            moved = float(self._inertia[i] + self._rotors()[i])
-            check_gains(self._names[i], moved, gains, self._sampling)
+        """Refuse gains with which a joint alone is unstable at the fastest possible states.
+
+        Commands over topics act later than those of ros2_control; the rule is the same otherwise.
+
+        Raises:
+            ArgumentError: If a gain is beyond its stability limit.
+        """
+        if self._rotors is None:
+            return
+        inertia, (period, delay) = float(self._inertia[i] + self._rotors()[i]), self._sampling
+        most_d = inertia * stability_limit(lead_of(gains.p, gains.d), period, delay)
+        refusal, given = Refusal(), (gains.p, gains.i, gains.d)
+        refuse_gains(refusal, i, given, inertia, period / 2.0 + delay, most_d)
+        if why := refusal_words(refusal.found, self._robot):
+            raise ArgumentError(
+                f"{why}; states come every {1e3 * period:.3g} ms, {1e3 * delay:.3g} ms late"
+            )
 
     def gains(self) -> Gains:
         """Return the present gains."""
@@ -241,30 +258,3 @@ class JointParameters:
             for name, i in slow.items()
             if warned.get(name) != rate[i]
         ]
-
-
-def check_gains(name: str, inertia: float, gains: GainParameters, sampling: Sampling) -> None:
-    """Refuse gains with which a joint alone is unstable at the fastest possible states.
-
-    Commands over topics act later than those of ros2_control; the limits are the same otherwise.
-
-    Raises:
-        ArgumentError: If a gain is beyond its stability limit.
-    """
-    p, d, i = gains.p, gains.d, gains.i
-    most_i = largest_integral_gain(p, d, inertia)
-    if i > 0.0 and i >= most_i:
-        raise ArgumentError(
-            f"gains.{name}: i of {i:g} makes the joint unstable; keep it below p d / inertia = "
-            f"{most_i:.4g}"
-        )
-    period, delay = sampling
-    most = {"p": float(largest_position_gain(d, inertia, period / 2.0 + delay))}
-    if d:
-        most["d"] = inertia * stability_limit(p / d, period, delay)
-    for term, limit in most.items():
-        if (gain := getattr(gains, term)) > limit:
-            raise ArgumentError(
-                f"gains.{name}: {term} of {gain:g} makes the joint unstable with states every "
-                f"{1e3 * period:.3g} ms, {1e3 * delay:.3g} ms late; keep it below {limit:.4g}"
-            )

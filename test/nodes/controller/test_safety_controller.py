@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import effort_limits
 from robot_dynamics.control.stability import stability_limit
+from robot_dynamics.foundation.numbers import short_number
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose
 from ros_system import SteppedClock, wait_for
@@ -366,11 +367,11 @@ def test_a_velocity_gain_beyond_the_stability_limit_is_refused_with_the_limit(ar
     inertia = DYNAMICS.mass_matrix(middle_pose(ROBOT))[0, 0]
     most = inertia * stability_limit(p / d, 1e-3, 2e-3)  # states of 1 kHz, and 1 ms on the way
     assert refused.reason == (
-        f"gains.joint_1: d of {d:g} makes the joint unstable with states every 1 ms, 2 ms late; "
-        f"keep it below {most:.4g}"
+        f"gains.joint_1: d of {short_number(d)} makes the joint unstable at this update rate; "
+        f"keep it below {short_number(most, 4)}; states come every 1 ms, 2 ms late"
     )
     unstable = peer.set_parameters(NODE, {"gains.joint_1.p": 1e9}).reason
-    assert unstable.startswith("gains.joint_1: p of 1e+09 makes the joint unstable with states ")
+    assert unstable.startswith("gains.joint_1: p of 1e+09 makes the joint unstable at this ")
 
 
 def test_modes_that_use_the_model_carry_the_payload(arm, peer):
