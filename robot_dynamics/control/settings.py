@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics.control.collision import Collision
 from robot_dynamics.control.laws import ALL_MODES, WITH_DRIVES
 from robot_dynamics.control.limits import SoftLimits
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 
@@ -87,11 +88,8 @@ class Settings:
             if getattr(self, name) not in choices:
                 raise unknown_name(name, getattr(self, name), "robot_dynamics.control", choices)
         if self.feedback == DRIVE and list(ALL_MODES).index(self.mode) not in WITH_DRIVES:
-            raise ArgumentError(
-                f"mode '{self.mode}' has feedback of its own, against which the drives would work; "
-                "with feedback='drive' use feedforward, pd, pd_gravity, impedance or "
-                "gravity_compensation"
-            )
+            text, _, remedy, _ = REFUSALS["mode_with_drives"]
+            raise ArgumentError(f"mode '{self.mode}': {text}; {remedy}")
         positive = "effort_rate tracking_limit state_timeout open_loop_timeout reference_timeout"
         for name in positive.split():
             if not np.all(np.asarray(getattr(self, name)) > 0.0):

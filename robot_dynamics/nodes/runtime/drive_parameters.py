@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import Actuators, Friction, Gains
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
@@ -90,10 +91,10 @@ class DeclaredDriveGains:
     """
 
     def __init__(self, node: RobotNode[Any], changed: Callable[[], object]) -> None:
-        self._names = node.robot.joint_names
+        self._robot = node.robot
         self._declared = [
             node.group(DriveGainParameters, f"drive.{name}", changed=lambda _: changed())
-            for name in self._names
+            for name in node.robot.joint_names
         ]
 
     @property
@@ -104,12 +105,10 @@ class DeclaredDriveGains:
             ArgumentError: If a drive has no position gain.
         """
         values = [declared.value for declared in self._declared]
-        for name, value in zip(self._names, values, strict=True):
+        for i, value in enumerate(values):
             if not value.kp:
-                raise ArgumentError(
-                    f"feedback is by the drives, but drive.{name}.kp is 0; give "
-                    "drive.<joint>.kp and kd as the driver has them"
-                )
+                line = REFUSALS["no_drive_gain"].line(self._robot, i, value.kp)
+                raise ArgumentError(line)
         return Gains(np.array([v.kp for v in values]), np.array([v.kd for v in values]))
 
 
