@@ -25,7 +25,7 @@ from robot_dynamics.control.logic import (
 )
 from robot_dynamics.control.status import WITHOUT_STATES, Cause, Status
 from robot_dynamics.control.supervision import AT_REST_SPEED
-from robot_dynamics.control.transitions import rise
+from robot_dynamics.control.transitions import share_of_fade
 from robot_dynamics.foundation.arrays import Array
 
 DISTURBANCE_WINDOW_S = 0.05
@@ -72,13 +72,6 @@ COMMAND = {
     "disturbance": Field(VECTOR, "efforts that the model does not explain, N m or N"),
     "last_speed": Field(VECTOR, "velocity of the last state, rad/s or m/s"),
 }
-
-
-def share_of_fade(elapsed: Any, duration: Any) -> Any:
-    """Return the remaining part of a step after an elapsed time of a fade, both s."""
-    u = elapsed / maximum(duration, 1e-9)
-    running = both(less(-1e-12, u), less(u, 1.0), less(0.0, duration))
-    return chosen(running, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
 
 
 def command(x: Any) -> dict[str, Any]:

@@ -6,24 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import clip, maximum
+from robot_dynamics.control.logic import both, chosen, less
 from robot_dynamics.foundation.arrays import Array, frozen
 
 
-def smooth_step(u: float) -> float:
-    """Rise from 0 to 1 over u from 0 to 1, with zero slope and curvature at both ends."""
-    return float(rise(min(max(u, 0.0), 1.0)))
-
-
 def rise(u: Any) -> Any:
-    """Return `smooth_step` within 0 to 1, of a number or a symbol."""
+    """Rise from 0 to 1 over u from 0 to 1, with zero slope and curvature at both ends."""
     return u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
 
 
-def fade_share(elapsed: float, duration: float) -> float:
+def share_of_fade(elapsed: Any, duration: Any) -> Any:
     """Return the remaining part of a step after an elapsed time of a fade, both s."""
-    if duration <= 0.0 or not 0.0 <= elapsed < duration:  # over, or the clock jumped
-        return 0.0
-    return 1.0 - smooth_step(elapsed / duration)
+    u = elapsed / maximum(duration, 1e-9)
+    running = both(less(-1e-12, u), less(u, 1.0), less(0.0, duration))  # else the clock jumped
+    return chosen(running, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
 
 
 class Fade:
@@ -53,7 +50,7 @@ class Fade:
         """Return the remaining offset, shape (n,)."""
         if not self.active:
             return self._none
-        share = fade_share(now - self._began, self.duration)
+        share = float(share_of_fade(now - self._began, self.duration))
         self.active = share > 0.0
         return share * self._offset if self.active else self._none
 
