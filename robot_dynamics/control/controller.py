@@ -606,11 +606,6 @@ class Controller:
         return CAUSES[int(self.field("warning")[0])]
 
     @property
-    def stopped_joint(self) -> int | None:
-        """Index of the joint that stopped the arm, if it is stopped."""
-        return None if self.cause is Cause.NONE else int(self.field("stop_joint")[0])
-
-    @property
     def braked_by(self) -> str | None:
         """Name of a joint that does not move although it is pushed, if there is one."""
         joint = self.index("brake_joint")
@@ -713,6 +708,3 @@ def all_finite(*arrays: Array) -> bool:
         if not (math.isfinite(array.dot(array)) or np.isfinite(array).all()):
             return False
     return True
-
-
-__all__ = ["Command", "Controller", "all_finite", "kernels_of", "prepare"]

@@ -164,7 +164,7 @@ def test_contacts_are_told_from_the_drives_effort(model):
     pushed = Driven(model, Settings(feedback="drive", collision=collision)).run(READY_S)
     pushed.move().run(0.7).run(0.5, push=np.array([-40.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     assert pushed.controller.cause is Cause.COLLISION
-    assert pushed.controller.stopped_joint == 0
+    assert pushed.controller.index("stop_joint") == 0
 
 
 def test_a_joint_that_does_not_answer_its_drive_is_named(model):
@@ -178,7 +178,7 @@ def test_drives_at_their_limit_stop_the_arm(model):
     driven = Driven(model).run(READY_S).move().run(0.7)
     driven.run(0.5, push=np.array([-300.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     assert driven.controller.cause is Cause.SATURATION
-    assert driven.controller.stopped_joint == 0
+    assert driven.controller.index("stop_joint") == 0
 
 
 @pytest.mark.parametrize("mode", ["computed_torque"])

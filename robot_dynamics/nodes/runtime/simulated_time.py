@@ -50,6 +50,3 @@ class SimulatedTime:
     def reaches(self, stamp: int) -> None:
         """Pass to the time of a message from the simulation, ns, that came before its clock."""
         self._stamp = stamp
-
-
-__all__ = ["SimulatedTime"]
