@@ -64,7 +64,14 @@ LEVELS = {
     **dict.fromkeys((Status.WAITING, Status.PAUSED), 1),
     **dict.fromkeys((Status.SILENT, Status.OPEN_LOOP, Status.STOPPED), 2),
 }
-"""Severity of every status in logs and diagnostics: 0 in order, 1 a warning, 2 an error."""
+"""Severity of every status in diagnostics: 0 in order, 1 a warning, 2 an error."""
+
+LOG_LEVELS = {
+    **dict.fromkeys(Status, 0),
+    **dict.fromkeys((Status.OPEN_LOOP, Status.STOPPED, Status.PAUSED), 1),
+    Status.SILENT: 2,
+}
+"""Severity of its line in a log: an arm that the controller holds by itself is no error."""
 
 REMEDIES = {
     **dict.fromkeys(Status, ""),

@@ -13,6 +13,7 @@ from robot_dynamics.control.parameters import OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.status import (
     LEVELS,
+    LOG_LEVELS,
     REMEDIES,
     SENTENCES,
     WITHOUT_STATES,
@@ -99,7 +100,8 @@ def add_words(tables: Tables) -> None:
     tables.counted("const char *const", "laws", "law_count", [text(name) for name in LAWS])
     statuses = [
         f"{{{text(one.name.lower())}, {text(one.words)}, {text(WORDS_IN_TASK[one])}, "
-        f"{LEVELS[one]}, {text(REMEDIES[one])}, {int(one not in WITHOUT_STATES)}}}"
+        f"{LEVELS[one]}, {LOG_LEVELS[one]}, {text(REMEDIES[one])}, "
+        f"{int(one not in WITHOUT_STATES)}}}"
         for one in Status
     ]
     tables.counted("const struct robot_dynamics_status", "statuses", "status_count", statuses)

@@ -872,7 +872,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   }
   const std::string line = words_for_status(now) + reason_of_status(now) +
                            remedy_of_status(now, get_node()->get_fully_qualified_name());
-  const int level = level_of_status(now);
+  const int level = model().statuses[now.index("status")].log_level;
   level > 1 ? fail(line) : level > 0 ? warn(line) : inform(line);
 }
 

@@ -85,7 +85,7 @@ void add_counts(Status & msg, const Snapshot & snapshot, const Facts & facts)
 
 void add_faults(Status & msg, const Snapshot & snapshot)
 {
-  if (const int level = level_of_status(snapshot); level > 0) {
+  if (const int level = snapshot.model().statuses[snapshot.index("status")].level; level > 0) {
     const std::string words = words_for_status(snapshot) + reason_of_status(snapshot);
     add_fault(msg, static_cast<unsigned char>(level), words);
   }
@@ -125,11 +125,6 @@ void Snapshot::count_anew()
 std::string status_of(const Snapshot & snapshot)
 {
   return snapshot.model().statuses[snapshot.index("status")].name;
-}
-
-int level_of_status(const Snapshot & snapshot)
-{
-  return snapshot.model().statuses[snapshot.index("status")].level;
 }
 
 std::string remedy_of_status(const Snapshot & snapshot, const std::string & node)

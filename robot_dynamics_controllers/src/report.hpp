@@ -87,8 +87,7 @@ private:
 std::string status_of(const Snapshot & snapshot);
 std::string cause_of(const Snapshot & snapshot);
 
-/// Return the severity of the status, a level of diagnostics, and what a node lets do about it.
-int level_of_status(const Snapshot & snapshot);
+/// Return what to do about the status, the end of its line; the node has a name.
 std::string remedy_of_status(const Snapshot & snapshot, const std::string & node);
 
 /// Return the status in words.

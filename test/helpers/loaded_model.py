@@ -29,7 +29,8 @@ JOINT = structure(
     *((name, REAL) for name in ("lower", "upper", "velocity", "effort")),
 )  # fmt: skip
 STATUS = structure(
-    *((x, TEXT) for x in ("name", "words", "words_in_task")), ("level", INT), ("remedy", TEXT),
+    *((x, TEXT) for x in ("name", "words", "words_in_task")), ("level", INT), ("log_level", INT),
+    ("remedy", TEXT),
     ("has_states", INT),
 )  # fmt: skip
 CAUSE = structure(

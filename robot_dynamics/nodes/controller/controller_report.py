@@ -13,8 +13,8 @@ from robot_dynamics.control.guard import FLAWS, Flaw
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.status import (
     LEVELS,
+    LOG_LEVELS,
     REMEDIES,
-    WITHOUT_STATES,
     WORDS,
     WORDS_IN_TASK,
     Cause,
@@ -35,7 +35,7 @@ JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs it."""
 
 SEVERITIES = (Level.OK, Level.WARN, Level.ERROR)
-"""Severities by the numbers of `LEVELS`."""
+"""Severities by the numbers of `LEVELS` and `LOG_LEVELS`."""
 
 SLOWED = (Cause.TRACKING_ERROR, Cause.SATURATION, Cause.OVERSPEED)
 """Causes behind which there may be feedback that slow states made softer."""
@@ -157,7 +157,7 @@ class ControllerReport:
         return self._node.controller.line("warning")
 
     def _log_status(self, status: Status) -> None:
-        node, log, level = self._node, self._node.get_logger(), SEVERITIES[LEVELS[status]]
+        node, log, level = self._node, self._node.get_logger(), SEVERITIES[LOG_LEVELS[status]]
         words = f"{self._words_for(status)}{self._reason}"
         if status is Status.STOPPED:
             words = self._stop = self._reason_of_stop()
@@ -187,7 +187,7 @@ class ControllerReport:
     @property
     def _reason(self) -> str:
         """Return why states are missing or references are not followed, behind a colon."""
-        if self._node.controller.status in WITHOUT_STATES:
+        if self._node.controller.status in (Status.OPEN_LOOP, Status.SILENT):
             if missing := self._node.states.missing:
                 return f"; {_list(missing)} missing in joint_states"
             if self._node.state_refusal:

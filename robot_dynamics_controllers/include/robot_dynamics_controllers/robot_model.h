@@ -62,7 +62,8 @@ struct robot_dynamics_status
   const char * name;
   const char * words;
   const char * words_in_task;
-  int level;           /* severity: 0 in order, 1 a warning, 2 an error */
+  int level;           /* severity in diagnostics: 0 in order, 1 a warning, 2 an error */
+  int log_level;       /* severity of its line in a log */
   const char * remedy; /* end of its line; {node} is the place of the name of the node */
   int has_states;      /* 1 if there is a present state */
 };
