@@ -271,7 +271,7 @@ class ControllerReport:
             found.append(Fault(Level.ERROR, f"references are not followed: {node.refusal}"))
         elif node.tuning.lowered:
             found.append(Fault(Level.WARN, node.tuning.describe()))
-        if limited := node.controller.line("limited"):
+        if node.active and (limited := node.controller.line("limited")):
             node.throttled_log.warn("limited", limited)
             found.append(Fault(Level.WARN, limited))
         return found
