@@ -863,8 +863,7 @@ void ModelController::log(const Snapshot & before, const Snapshot & now)
   const double warning = now.number("warning");
   const double warned = before.active() ? before.number("warning") : 0.0;
   if (warning != warned && cause_of(now) != "collision") {
-    warning > 0.5 ? warn(words_for_warning(now))
-                  : inform("the warning has ended");
+    warning > 0.5 ? warn(words_for_warning(now)) : inform("the warning has ended");
   }
   const bool same = before.active() && before.number("status") == now.number("status");
   if (same || braked > -0.5 || status_of(now) == "waiting") {

@@ -156,12 +156,12 @@ std::string reason_of_status(const Snapshot & snapshot)
   if (status_of(snapshot) == "stopped") {
     return ": " + words_for_cause(snapshot, snapshot.model().causes, "cause", "stop");
   }
+  if (snapshot.index("reason") == 0) {
+    return "";
+  }
   const robot_dynamics_cause & flaw = snapshot.model().flaws[snapshot.index("reason")];
   const double joint = snapshot.number("reason_joint");
-  const double value = snapshot.number("reason_value");
-  return snapshot.index("reason") == 0
-           ? ""
-           : ": " + sentence(snapshot.model(), flaw, joint, value, 0.0);
+  return ": " + sentence(snapshot.model(), flaw, joint, snapshot.number("reason_value"), 0.0);
 }
 
 std::string words_for_brake(const Snapshot & snapshot)

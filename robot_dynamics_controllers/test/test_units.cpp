@@ -39,8 +39,7 @@ const robot_dynamics_tree_joint TREE = {
   1.0,
   0.0,
   {-1.0, 2.0, 3.0, 4.0}};
-const robot_dynamics_quantity QUANTITIES[] = {
-  {"position", "rad", "m"}, {"effort", "N m", "N"}};
+const robot_dynamics_quantity QUANTITIES[] = {{"position", "rad", "m"}, {"effort", "N m", "N"}};
 const robot_dynamics_frame FRAMES[] = {{"base", 0, 1}, {"arm", 1, 0}};
 
 const char URDF[] = R"(<robot name="r"><link name="base"/><link name="arm"><inertial>
@@ -153,14 +152,14 @@ TEST(Sentence, fills_places_once)
   Model robot = model();
   robot.joints = &named;
   const robot_dynamics_cause cause = {
-    "slow", "joint '{joint}' is {value} off", "position", "", "beyond {limit}", "%.3g",
-    999.5,  1e6};
+    "slow", "joint '{joint}' is {value} off", "position", "", "beyond {limit}", "%.3g", 999.5, 1e6};
   EXPECT_EQ(sentence(robot, cause, 0.0, 0.25, 2.0), "joint '{value}' is 0.25 rad off; beyond 2");
 }
 
 TEST(Sentence, has_no_exponent_below_a_million)
 {
-  const robot_dynamics_cause cause = {"heavy", "{value}, {limit}", "kg", "effort", "", "%.3g", 999.5, 1e6};
+  const robot_dynamics_cause cause = {
+    "heavy", "{value}, {limit}", "kg", "effort", "", "%.3g", 999.5, 1e6};
   EXPECT_EQ(sentence(model(), cause, 0.0, 3000.0, 2e6), "3000 kg, 2e+06 N m");
   EXPECT_EQ(sentence(model(), cause, 0.0, -0.5, 7.0), "-0.5 kg, 7 N m");
 }
