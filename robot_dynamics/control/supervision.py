@@ -45,6 +45,7 @@ from robot_dynamics.control.status import (
     next_status,
 )
 from robot_dynamics.control.watches import LIMITED
+from robot_dynamics.foundation.arrays import Array
 
 AT_END = 0.01
 """Distance from the end of its range at which a joint stands there, rad or m."""
@@ -191,7 +192,7 @@ def take_reference(x: Any) -> dict[str, Any]:
     old = present_of(x)
     expected = on_segment(old._replace(ahead=old.ahead + x.dt))
     here = on_segment(Segment(x.came_reference, x.came_reference, 0.0, age, x.came_qdd))
-    jump = abs(position_error(here[0], expected[0], x.continuous))
+    jump = abs(position_error(here[0], expected[0] + _accelerated(x, old, age), x.continuous))
     jumps = both(went_on, any_of(less(x.nearest, jump)))
     blends = both(went_on, negated(jumps), any_of(less(BLENDED * x.nearest, jump)))
     # References may be rare: one that passes the arm moves as its speed says
@@ -212,6 +213,14 @@ def take_reference(x: Any) -> dict[str, Any]:
         "leapt_at": chosen(leaps, x.now, x.leapt_at),
         "anew": both(leaps, less(ALONE_S, x.now - x.leapt_at)),
     }
+
+
+def _accelerated(x: Any, old: Segment, age: Any) -> Array:
+    """Return the displacement of a reference by its change of velocity, as fast as a joint may."""
+    until, since = (minimum(time, FARTHEST_S) for time in (old.ahead + x.dt, age))
+    most = maximum(until - since, 1e-9) / SOONEST_S * x.velocity
+    changed = clip(x.came_reference[1] - x.reference[1], -most, most)
+    return np.asarray((until + since) / 2.0 * changed)
 
 
 def _believed_age(age: Any) -> Any:

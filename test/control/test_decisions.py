@@ -380,6 +380,26 @@ def test_a_small_jump_of_the_reference_is_joined_unless_another_motion_begins(ca
     assert (far["blends"], far["jumps"]) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("share", "blends"),
+    [
+        (1.0, 0.0),
+        (0.0, 1.0),  # a jump
+        (2.5, 1.0),  # no joint is that fast
+    ],
+)
+def test_a_reference_that_accelerates_as_a_joint_may_does_not_jump(calm, share, blends):
+    slow, velocity = 10.0 * STEP, np.array([20.0, 20.0])  # s, rad/s: reached in 0.1 s at most
+    speed = np.array([-0.9 * slow * velocity[0] / 0.1, 0.0])
+    came = np.array([calm["q"] + slow / 2.0 * max(share, 1.0) * speed, share * speed])
+    still = np.array([calm["q"], np.zeros(2)])
+    found = decide(
+        supervise, calm, came_reference=came, reference=still, dt=slow, velocity=velocity,
+        **ago(calm, slow, "reference_at"),
+    )  # fmt: skip
+    assert (found["blends"], found["jumps"], found["begins"]) == (blends, 0.0, blends)
+
+
 def test_an_arm_that_runs_away_from_its_motion_to_rest_begins_another_one(calm):
     holds = {"status": float(Status.HOLDING), "halted": 1.0, "follows": 0.0, "allowed": (0.2, 0.2)}
     assert decide(supervise, calm, **holds)["begins"] == 0.0

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from driven_arm import urdf
 from robot_dynamics import Dynamics
 from robot_dynamics.control import (
     Collision,
@@ -103,6 +104,21 @@ def test_the_model_makes_stiff_drives_exact(model, takes_velocity):
     # its beginning, 10 ms before its end
     assert exact < 2e-3
     assert alone > 20.0 * exact
+
+
+def test_a_smooth_reference_of_fast_joints_is_followed_as_it_is():
+    fast = Dynamics(read_urdf(urdf().replace('velocity="2"', 'velocity="20"')))
+    moves = np.array([1.0, 1.0, 0.0])  # the last one is a finger
+    gains = Gains(100.0 * np.ones(3), 10.0 * np.ones(3))
+    controller = Controller(Model(fast, gains), Settings(feedback="drive", tracking_limit=np.inf))
+    for now in np.arange(0.0, 2.0, PERIOD):
+        phase = 15.0 * max(now - READY_S, 0.0)
+        q, qd = 0.75 * (1.0 - np.cos(phase)) * moves, 0.75 * 15.0 * np.sin(phase) * moves
+        controller.set_state(Measured(q, qd), now)
+        controller.set_reference(Reference(q, qd, np.zeros(3)), now)
+        controller.update(now)
+        assert np.allclose(controller.field("compared"), [q, qd], rtol=0.0, atol=1e-9)
+    assert controller.status is Status.TRACKING
 
 
 def test_a_wrong_mass_leaves_its_static_error(model):
