@@ -6,6 +6,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from robot_dynamics.control.settings import CONTROLLER, DRIVE, FEEDBACK
 from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.control.two_masses import ENCODERS, LINK, check_motors
 from robot_dynamics.dynamics.compiled_robot import robot_digest
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import default_end_effector, end_effector_by_rule
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import Poses, Sine
-from robot_dynamics.simulation.drive_loop import PERIOD_S
+from robot_dynamics.simulation.drive_loop import drive_step
 from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS, KNOWN_BASES
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
 from robot_dynamics.study.quantities import QUANTITIES, check_values, elastic_joints
@@ -249,13 +251,14 @@ class StudyPlan:
         """Friction of the joints."""
         return Friction.of(self.robot) if self.friction is None else self.friction
 
-    @property
+    @cached_property
     def plant_step(self) -> float:
         """Step of the plant, s."""
         if self.step is not None:
             return self.step
-        steps = np.ceil(1.0 / (self.rate * PERIOD_S) - 1e-9) if self.by_drives else 1.0
-        return float(1.0 / (self.rate * steps))
+        if self.by_drives and isinstance(self.gains, Gains):
+            return drive_step(Dynamics(self.robot), self.gains.kd, self.rate, self.rotor_inertia)
+        return 1.0 / self.rate
 
     @property
     def steps(self) -> int:

@@ -1,6 +1,7 @@
 """simulate --driver: drives that close their own loop, with and without the model."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,18 @@ def test_the_model_makes_the_drives_exact(arm, capsys):
     # These links are ten times as heavy as those of the arm that the gains are for; commands hold
     # for 10 ms, in which the drives move the joints by themselves
     assert (whole < 0.05 * np.minimum(position, velocity)).all()
+
+
+def test_the_drives_shake_no_light_wrist(arm, capsys):
+    text = Path(arm).read_text()
+    fore, wrist = text.split('<link name="link7">')
+    light = wrist.replace('<mass value="1"/>', '<mass value="1e-4"/>').replace('="0.1"', '="7e-6"')
+    Path(arm).write_text(f'{fore}<link name="link7">{light}')
+    assert main(["simulate", arm, "--driver", "openarm", "--duration", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "the arm stops" not in err
+    *_, whole = json.loads(out)["rms_error"].values()
+    assert max(whole) < 0.01
 
 
 def test_a_stop_of_the_controller_is_said_with_its_cause(arm, capsys):

@@ -70,6 +70,8 @@ def test_drives_act_ten_thousand_times_a_second_at_every_rate(driven):
     assert driven.plant_step == PERIOD_S
     assert replace(driven, rate=333.0).plant_step == pytest.approx(1.0 / (31 * 333.0))
     assert replace(driven, feedback="controller").plant_step == 1.0 / RATE
+    stiff = replace(driven, gains=Gains(GAINS.kp, 1e3 * GAINS.kd))
+    assert stiff.plant_step < PERIOD_S / 2.0  # the joints would oscillate
 
 
 def test_a_rare_command_costs_accuracy_and_the_model_saves_it(driven):

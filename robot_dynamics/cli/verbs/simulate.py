@@ -73,7 +73,7 @@ from robot_dynamics.simulation import (
 )
 from robot_dynamics.simulation.base_motions import Poses, Sine, read_base_motion
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.simulation.drive_loop import PERIOD_S
+from robot_dynamics.simulation.drive_loop import drive_step
 from robot_dynamics.simulation.driven_loop import FIELDS, simulate_drives
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 from robot_dynamics.trajectory.motion_limits import shrunk_to_fit
@@ -233,7 +233,9 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
     model = Model(Dynamics(robot), gains, Friction.of(robot))
     motion, rate = _motion(arguments, model), driver.rate.value
     real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
-    plant = fastest_plant(real, step=PERIOD_S, friction=Friction.of(robot))
+    dynamics = Dynamics(real)
+    step = drive_step(dynamics, gains.kd, rate)
+    plant = fastest_plant(real, dynamics=dynamics, step=step, friction=Friction.of(robot))
     errors = {}
     with stages() as progress:
         for k, fields in enumerate((FIELDS[:1], FIELDS[:2], FIELDS)):

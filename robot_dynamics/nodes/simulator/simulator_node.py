@@ -30,6 +30,7 @@ from std_msgs.msg import Empty, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from robot_dynamics.control import Actuators
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
@@ -65,7 +66,7 @@ from robot_dynamics.nodes.simulator.simulator_parameters import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
-from robot_dynamics.simulation.drive_loop import PERIOD_S
+from robot_dynamics.simulation.drive_loop import drive_step
 from robot_dynamics.viewer.snapshot import tool_frame
 
 RESEND_AFTER_S = 0.5
@@ -104,10 +105,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._own_time = parameters.publish_clock or parameters.lockstep
         now = 0 if self._own_time else self.nanoseconds
         self._loops = DeclaredDriveGains(self, self._use_drives) if parameters.by_drives else None
-        longest = min(parameters.step, PERIOD_S) if self._loops else parameters.step
-        self._time = PlantTime(parameters.rate, longest, now)
         self._world = parameters.world
         self._drives = DriveParameters(self, self._rebuild, self._rebuild)
+        self._time = PlantTime(parameters.rate, self._longest_step(robot), now)
         self.plant = self._build_plant(parameters, robot)
         self._next_plant: Plant | None = None
         self._sensor = Sensor(parameters.imperfections)
@@ -449,6 +449,13 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         return build_plant(
             parameters, robot, self._start, self._time.step, friction=friction, rotor_inertia=rotors
         )
+
+    def _longest_step(self, robot: Robot) -> float:
+        longest, rate = self.parameters.step, self.parameters.rate
+        if self._loops is None:
+            return longest
+        kd, rotors = self._loops.gains.kd, self._drives.rotor_inertia
+        return min(longest, drive_step(Dynamics(robot), kd, rate, rotors))
 
     def _use_drives(self) -> None:
         if self._loops and isinstance(self._commands, DriveCommands):
