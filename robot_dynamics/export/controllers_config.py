@@ -13,7 +13,7 @@ import numpy as np
 
 from robot_dynamics.control.added_efforts import SWITCHES
 from robot_dynamics.errors import RobotError
-from robot_dynamics.export.driver_checks import per_joint
+from robot_dynamics.export.driver_checks import check_joints, per_joint
 from robot_dynamics.export.driver_profile import Driver
 from robot_dynamics.foundation.plain_yaml import yaml_text
 from robot_dynamics.foundation.user_files import number
@@ -63,6 +63,7 @@ def controller_parameters(
     """
     if driver is None:
         return dict(switches(adds or ()))
+    check_joints(driver, robot)
     found: dict[str, Any] = switches(driver.adds.value if adds is None else adds)
     limits = _limits(robot, driver)
     if any(limits.values()):

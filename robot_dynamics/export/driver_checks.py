@@ -134,17 +134,25 @@ def check_efforts(name: str, robot: Robot, driver: Driver | None) -> None:
             )
 
 
+def check_joints(driver: Driver, robot: Robot) -> None:
+    """Refuse a number of joints that is no multiple of that of an arm of the driver.
+
+    Raises:
+        RobotError: If it is none.
+    """
+    if driver.joints is not None and robot.dof % driver.joints.value:
+        raise RobotError(
+            f"driver {driver.name} has {driver.joints.value} joints per arm, robot '{robot.name}' "
+            f"{robot.dof} ({', '.join(robot.joint_names)}); choose those of the arm with --joints "
+            "or --tip, or another driver"
+        )
+
+
 def per_joint(driver: Driver, values: Sequence[float], robot: Robot) -> list[float]:
     """Return values of a profile by joint, repeated for each arm of several.
 
     Raises:
-        RobotError: If the number of joints is no multiple of that of the values.
+        RobotError: As of `check_joints`.
     """
-    times, rest = divmod(robot.dof, len(values))
-    if rest:
-        raise RobotError(
-            f"driver {driver.name} has {len(values)} joints per arm, robot '{robot.name}' "
-            f"{robot.dof} ({', '.join(robot.joint_names)}); choose those of the arm with --joints "
-            "or --tip"
-        )
-    return [*values] * times
+    check_joints(driver, robot)
+    return [*values] * (robot.dof // len(values))

@@ -38,6 +38,7 @@ class Driver:
         interfaces: Command interfaces that the controller claims of each joint.
         adds: Efforts that the robot adds to the commands: of `added_efforts.SWITCHES`.
         effort_state: Meaning of the effort that it reports.
+        joints: Number of joints of an arm, if that of all arms is the same.
         plugins: Hardware components that identify it in a URDF.
         bridge: Whether it has no ros2_control hardware, so that a node passes the commands on.
         namespace: Namespace of its controller_manager.
@@ -59,6 +60,7 @@ class Driver:
     interfaces: Fact[tuple[str, ...]]
     adds: Fact[tuple[str, ...]]
     effort_state: Fact[str]
+    joints: Fact[int] | None = None
     plugins: tuple[str, ...] = ()
     bridge: bool = False
     namespace: Fact[str] | None = None

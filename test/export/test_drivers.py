@@ -57,7 +57,7 @@ def test_every_fact_names_a_file_of_a_repository_with_commit_and_date(driver):
 @pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS)
 def test_gains_of_drives_and_efforts_of_a_profile_fit_each_other(driver):
     arms = [x.value for x in (driver.drive_kp, driver.drive_kd, driver.effort_limits) if x]
-    assert len({len(values) for values in arms}) <= 1
+    assert {len(values) for values in arms} <= {driver.joints and driver.joints.value}
     assert (driver.drive_kp is None) == (driver.drive_kd is None)
     assert set(driver.adds.value) <= {GRAVITY, FRICTION, VELOCITY_TERMS}
     if driver.closes_loop:  # a drive needs the position that it pulls to
@@ -96,7 +96,7 @@ def test_an_unknown_driver_is_named(capsys):
 
 def test_a_ur_leaves_out_gravity_and_friction_at_500_hz(export):
     plugin = "ur_robot_driver/URPositionHardwareInterface"
-    status, nodes, out, err = export(urdf(plugin, ("position", "velocity", "effort")))
+    status, nodes, out, err = export(urdf(plugin, STATES, joints=6))
     assert (status, err.splitlines()[0]) == (0, "driver ur, by the hardware of the URDF")
     assert nodes["controller_manager"]["update_rate"] == 500
     arm = nodes["arm_controller"]
@@ -125,21 +125,21 @@ def test_tolerances_of_a_slider_are_round_numbers(export):
 
 def test_a_franka_limits_the_rate_of_efforts_and_leaves_its_finger_out(export):
     plugin = "franka_hardware/FrankaHardwareInterface"
-    status, nodes, _, err = export(urdf(plugin, finger=None))
+    status, nodes, _, err = export(urdf(plugin, finger=None, joints=7))
     assert status == 0
     limits = nodes["arm_controller"]["limits"]
-    assert limits == {name: {"effort_rate": 990.0} for name in ("joint1", "joint2")}
+    assert limits == {f"joint{k}": {"effort_rate": 990.0} for k in range(1, 8)}
     assert "left out: finger_joint1 at 0.02 (not of the arm of franka)" in err
 
 
 def test_a_flexiv_leaves_out_velocity_terms_too(export):
-    _, nodes, *_ = export(urdf("flexiv_hardware/FlexivHardwareInterface"))
+    _, nodes, *_ = export(urdf("flexiv_hardware/FlexivHardwareInterface", joints=7))
     assert nodes["arm_controller"]["compensate_velocity_terms"] is False
 
 
 def test_a_kuka_claims_position_and_effort(export):
     plugin = "lbr_ros2_control::SystemInterface"
-    _, nodes, *_ = export(urdf(plugin, ("position", "effort")))
+    _, nodes, *_ = export(urdf(plugin, ("position", "effort"), joints=7))
     assert nodes["arm_controller"]["command_interfaces"] == ["position", "effort"]
     assert nodes["controller_manager"]["update_rate"] == 100
 
@@ -229,7 +229,7 @@ def test_effort_alone_is_refused_on_drives_that_add_their_position_term(export):
 
 
 def test_effort_alone_is_refused_where_it_moves_nothing(export):
-    text = urdf("lbr_ros2_control::SystemInterface", ("position", "effort"))
+    text = urdf("lbr_ros2_control::SystemInterface", ("position", "effort"), joints=7)
     status, _, _, err = export(text, "--interfaces", "effort")
     assert (status, refused(err)) == (
         1,
@@ -250,7 +250,8 @@ def test_gravity_beyond_the_effort_limits_is_refused_with_its_numbers(export):
 
 
 def test_an_arm_that_adds_gravity_itself_may_have_low_limits(export):
-    status, *_ = export(urdf("franka_hardware/FrankaHardwareInterface", finger=None, effort=1.0))
+    plugin = "franka_hardware/FrankaHardwareInterface"
+    status, *_ = export(urdf(plugin, finger=None, effort=1.0, joints=7))
     assert status == 0
 
 
@@ -283,7 +284,7 @@ def test_options_that_mean_nothing_are_refused(export, words, message):
 
 def test_an_interface_that_the_urdf_does_not_offer_is_refused(export):
     plugin = "ur_robot_driver/URPositionHardwareInterface"
-    status, _, _, err = export(urdf(plugin, ("position", "velocity")))
+    status, _, _, err = export(urdf(plugin, ("position", "velocity"), joints=6))
     assert (status, refused(err)) == (
         1,
         "arm.urdf: joint 'joint1' offers position, velocity in <ros2_control>, not effort; take a "
@@ -303,11 +304,23 @@ def test_a_driver_without_efforts_is_refused_with_what_serves(action, tmp_path, 
     )
 
 
-def test_another_number_of_joints_than_that_of_the_arm_is_refused(export):
-    text = urdf(effort=1000.0, joints=5)
-    status, _, _, err = export(text, "--driver", "z1", "--tip", "tool")
-    assert status == 1
-    assert refused(err).startswith("driver z1 has 6 joints per arm, robot 'arm' 5 (joint1, ")
+@pytest.mark.parametrize(("driver", "joints"), [("ur", 7), ("z1", 5)])
+def test_another_number_of_joints_than_that_of_the_arm_is_refused(export, driver, joints):
+    text = urdf(effort=1000.0, joints=joints)
+    status, _, _, err = export(text, "--driver", driver, "--tip", "tool")
+    names = ", ".join(f"joint{k}" for k in range(1, joints + 1))
+    assert (status, refused(err)) == (
+        1,
+        f"driver {driver} has 6 joints per arm, robot 'arm' {joints} ({names}); choose those of "
+        "the arm with --joints or --tip, or another driver",
+    )
+
+
+def test_a_model_of_another_number_of_joints_is_refused(tmp_path, capsys):
+    output = tmp_path / "arm.so"
+    assert main(["export", "model", "planar_2r", "--driver", "franka", "-o", str(output)]) == 1
+    said = refused(capsys.readouterr().err)
+    assert said.startswith("driver franka has 7 joints per arm, robot 'planar_2r' 2 (")
 
 
 # -- <ros2_control> ---------------------------------------------------------------------------
@@ -378,13 +391,13 @@ SWITCHED = "compensate_gravity", "compensate_friction", "compensate_velocity_ter
         (("--adds", "gravity"), SWITCHED[:1]),
         (("--adds", "gravity,velocity-terms"), (SWITCHED[0], SWITCHED[2])),
         (("--adds", "none"), ()),
-        (("--driver", "franka", "--joints", "joint1,joint2"), SWITCHED[:2]),
-        (("--driver", "franka", "--joints", "joint1,joint2", "--adds", "gravity"), SWITCHED[:1]),
-        (("--driver", "franka", "--joints", "joint1,joint2", "--adds", "none"), ()),
+        (("--driver", "franka"), SWITCHED[:2]),
+        (("--driver", "franka", "--adds", "gravity"), SWITCHED[:1]),
+        (("--driver", "franka", "--adds", "none"), ()),
     ],
 )
 def test_what_the_robot_adds_itself_is_left_out_also_without_a_profile(export, words, left_out):
-    status, nodes, _, err = export(urdf("some/Hardware"), *words)
+    status, nodes, _, err = export(urdf("some/Hardware", effort=1000.0, joints=7), *words)
     assert status == 0, err
     controller = nodes["arm_controller"]
     assert {name: controller[name] for name in SWITCHED if name in controller} == dict.fromkeys(

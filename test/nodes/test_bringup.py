@@ -9,6 +9,7 @@ import yaml
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from arms import puma_as_printed
+from driven_arm import urdf
 from robot_dynamics.errors import (
     ArgumentError,
     RobotError,
@@ -133,16 +134,23 @@ def hardware(tmp_path, plugin):
     return str(path)
 
 
+def driven(folder, plugin, joints):
+    """Write an arm that holds its weight, with effort commands of all joints but its finger."""
+    path = folder / "arm.urdf"
+    path.write_text(urdf(plugin, effort=1000.0, joints=joints))
+    return str(path)
+
+
 DRIVEN = {"simulation": "false", "arm_controller": "arm_controller"}
 
 
 def test_a_driver_sets_rate_namespace_joints_and_what_is_compensated(tmp_path):
-    robot = hardware(tmp_path, "lbr_ros2_control::SystemInterface")
+    robot = driven(tmp_path, "lbr_ros2_control::SystemInterface", 7)
     found = wired(robot=robot, driver="kuka_fri", **DRIVEN)
     (node,) = found.nodes
     own = parameters(node)
     assert own["rate"] == 100.0
-    assert own["joints"] == ["joint_1"]
+    assert own["joints"] == [f"joint{k}" for k in range(1, 8)]
     assert (own["compensate_gravity"], own["compensate_friction"]) == (False, False)
     assert node.namespace == "lbr"
     assert any(
@@ -167,7 +175,7 @@ def test_a_robot_whose_joints_are_all_left_out_is_refused(tmp_path):
 
 
 def test_a_given_rate_is_that_of_the_nodes(tmp_path):
-    robot = hardware(tmp_path, "own/Hardware")
+    robot = driven(tmp_path, "own/Hardware", 6)
     (node,) = started(robot=robot, driver="omy", rate="400", **DRIVEN)
     assert parameters(node)["rate"] == 400.0
 
@@ -182,6 +190,12 @@ def test_a_given_rate_is_that_of_the_nodes(tmp_path):
 def test_a_driver_that_fits_nothing_is_refused(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         started(**arguments)
+
+
+def test_a_driver_of_another_number_of_joints_is_refused(tmp_path):
+    robot = driven(tmp_path, "own/Hardware", 7)
+    with pytest.raises(RobotError, match=r"^driver ur has 6 joints per arm, robot 'arm' 7 \("):
+        started(robot=robot, driver="ur", **DRIVEN)
 
 
 def test_arguments_of_a_xacro_file_reach_it():

@@ -66,6 +66,7 @@ from robot_dynamics.export.controllers_config import (
 from robot_dynamics.export.controllers_package import NAME, package_files
 from robot_dynamics.export.driver_checks import (
     check_interfaces,
+    check_joints,
     check_offered,
     check_takes_effort,
 )
@@ -266,6 +267,8 @@ def _model(arguments: argparse.Namespace) -> int:
     """Write the library or the C file of a robot, and print how to load it."""
     arm = driven_arm(arguments)
     robot = arm.robot
+    if arm.driver is not None:
+        check_joints(arm.driver, robot)
     end_effector = arguments.frame or end_effector_by_rule(robot)
     payload, endpoint = _payload(arguments, robot, end_effector)
     request = ModelRequest(
