@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -65,6 +65,10 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
 
 
 # -- the whole tree ---------------------------------------------------------------------------
+
+
+MASSLESS = "moves but has no mass"
+INERTIALESS = "moves no inertia about its axis, so no effort determines its acceleration"
 
 
 def massless_links(robot: Robot) -> list[str]:
@@ -164,6 +168,11 @@ FAR = {"rotates": 8.0 * np.pi, "slides": 20.0}
 """Position range, rad or m, above which it is probably a placeholder, in degrees or in mm."""
 
 
+def no_limit(names: Iterable[str]) -> str:
+    """Return the fault of a joint without limits of these names."""
+    return f"no limit of {' or '.join(names)}, so none is enforced; give one"
+
+
 def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
     """Yield the missing and implausible limits of a joint that moves a mass, kg."""
     kind = "rotates" if joint.type.rotates else "slides"
@@ -181,7 +190,7 @@ def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
         if not np.isfinite(value)
     ]
     if missing:
-        yield f"has no limit of {' or '.join(missing)}, so none is enforced; give one"
+        yield no_limit(missing)
     if np.isfinite(span) and span > FAR[kind]:
         yield f"moves by {span:.4g} {angle}; is the range in degrees or millimetres?"
     if np.isfinite(limits.velocity) and limits.velocity > FAST[kind]:
@@ -197,9 +206,9 @@ def plausibility_warnings(robot: Robot) -> Iterator[str]:
         for fault in body_faults(float(body.mass), body.com, body.about_com):
             yield f"link '{link.name}': {fault}"
     for name in massless_links(robot):
-        yield f"link '{name}': a joint moves it, but it has no mass"
+        yield f"link '{name}': {MASSLESS}"
     for name in inertialess_joints(robot):
-        yield f"joint '{name}': moves no inertia, so that forward dynamics has no solution"
+        yield f"joint '{name}': {INERTIALESS}"
     bodies = outward_bodies(robot)
     for joint in robot.moving_joints:
         if joint.mimic is None and not joint.part_of:

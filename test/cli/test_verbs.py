@@ -61,8 +61,14 @@ def test_info_shows_what_a_mimic_joint_follows(capsys):
 
 
 def test_info_prints_warnings(capsys, tmp_path):
-    _, out, _ = run(capsys, "info", puma_as_printed(tmp_path))
-    assert "warnings\n  link 'link_4': inertia breaks the triangle inequality" in out
+    path, warning = (
+        puma_as_printed(tmp_path),
+        "link 'link_4': inertia breaks the triangle inequality",
+    )
+    _, out, err = run(capsys, "info", path)
+    assert (warning in out, err.count(warning)) == (False, 1)  # with its line
+    _, out, err = run(capsys, "info", path, "-q")
+    assert (out.count(warning), err) == (1, "")
     assert "warnings" not in run(capsys, "info", "planar_2r")[1]
 
 
@@ -73,13 +79,23 @@ BARE = """<robot name="bare"><link name="base"/><link name="a"/><link name="b"/>
 <axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="5"/></joint></robot>"""
 
 
+def test_info_says_of_a_missing_limit_once(capsys, tmp_path):
+    path = tmp_path / "loose.urdf"
+    path.write_text(find_robot("planar_2r").read_text().replace('effort="500"', ""))
+    _, out, err = run(capsys, "info", str(path))
+    assert (out.count("no limit of"), err.count("no limit of effort")) == (0, 1)
+
+
 def test_info_of_a_robot_without_inertia_names_its_links_and_leaves_equations_out(capsys, tmp_path):
     path = tmp_path / "bare.urdf"
     path.write_text(BARE)
-    status, out, _ = run(capsys, "info", str(path))
+    status, out, err = run(capsys, "info", str(path))
     assert status == 0
-    for part in ("j1", "-2 to 2 rad", "link 'b': a joint moves it, but it has no mass"):
+    for part in ("j1", "-2 to 2 rad"):
         assert part in out
+    assert "links 'a', 'b': each moves but has no mass" in err
+    assert "no mass" not in out
+    assert "  link 'b': moves but has no mass\n" in run(capsys, "info", str(path), "-q")[1]
     assert "equations: none" in out
     status, out, _ = run(capsys, "info", str(path), "--json")
     assert status == 0

@@ -31,6 +31,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.chosen_joints import still_joints
 from robot_dynamics.cli.output import Printer, add_json, print_json
+from robot_dynamics.cli.warnings_shown import collected
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.drivers import recognized
@@ -89,7 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print joints, chain, warnings and operation counts."""
-    whole = load_robot(arguments.robot, moving=False, inertia=False, every_warning=True)
+    with collected() as said:
+        whole = load_robot(arguments.robot, moving=False, inertia=False, every_warning=True)
     estimates: Mapping[str, str] = {}
     if arguments.estimate_inertia:
         whole, estimates = _estimated(arguments, whole)
@@ -134,6 +136,8 @@ def run(arguments: argparse.Namespace) -> int:
         show(hardware_table(hardware))
         known = "not known" if driver is None else f"{driver.name}, robot-dynamics drivers"
         show(f"driver: {known}", *(f"wiring: {wiring}" for wiring in fitting), "")
+    if not arguments.quiet:
+        found = [text for text in found if not _repeats(text, said)]
     if found:
         show("warnings", *(f"  {warning}" for warning in found), "")
     if not counted:
@@ -152,6 +156,13 @@ def run(arguments: argparse.Namespace) -> int:
         )
     show(table)
     return 0
+
+
+def _repeats(warning: str, said: Sequence[str]) -> bool:
+    """Return whether the reader of the file has printed a warning, with its line."""
+    subject, _, problem = warning.partition(": ")
+    name = subject[subject.index("'") :]
+    return any(name in text and problem in text for text in said)
 
 
 def about(robot: Robot) -> dict[str, Any]:

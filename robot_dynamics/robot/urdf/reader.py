@@ -37,10 +37,13 @@ from robot_dynamics.robot.kinematic_tree import (
     Mimic,
 )
 from robot_dynamics.robot.plausibility import (
+    INERTIALESS,
     LONG_M,
+    MASSLESS,
     body_faults,
     inertialess_joints,
     massless_links,
+    no_limit,
 )
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.urdf.document import (
@@ -111,15 +114,16 @@ def read_urdf(
     gravity = document.root.find("gravity")
     g = frozen(STANDARD_GRAVITY if gravity is None else _vector(gravity, "xyz"))
     robot = Robot(document.root.get("name"), (links[root], *moved), tuple(ordered), g)
-    problem = "moves no inertia about its axis, so no effort determines its acceleration"
     remedy = f"give its links an <inertial> ({ESTIMATE}), or make it fixed"
     still = inertialess_joints(robot)
     if still and require_inertia:  # before the warnings, whose cause the error names
         alternative = "or read it with require_inertia=False: kinematics needs none"
-        raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {alternative}")
+        raise document.error(joint_elements[still[0]], f"{INERTIALESS}; {remedy}, {alternative}")
     massless = [link_elements[name] for name in massless_links(robot)]
-    document.warn_of(massless, f"moves but has no mass; give it an <inertial> ({ESTIMATE})")
-    document.warn_of([joint_elements[name] for name in still], f"{problem}; lock it, or {remedy}")
+    document.warn_of(massless, f"{MASSLESS}; give it an <inertial> ({ESTIMATE})")
+    document.warn_of(
+        [joint_elements[name] for name in still], f"{INERTIALESS}; lock it, or {remedy}"
+    )
     return robot
 
 
@@ -204,11 +208,10 @@ def _limits(document: Document, kind: JointType, limit: Element | None) -> Joint
     if kind is JointType.CONTINUOUS:
         del known["lower"], known["upper"]
     elif known["lower"] == known["upper"] == 0.0:
-        zero += ["lower", "upper"]
+        zero = ["lower", "upper", *zero]
     if zero:
-        named = " or ".join(dict.fromkeys(POSITION.get(name, name) for name in zero))
-        problem = f"no limit of {named} (absent or 0), so none is enforced; give one"
-        document.warn(limit, problem)
+        named = dict.fromkeys(POSITION.get(name, name) for name in zero)
+        document.warn(limit, f"{no_limit(named)} (absent or 0)")
     return JointLimits(
         **{
             name: value if abs(value) < UNLIMITED else np.copysign(np.inf, value)

@@ -459,11 +459,11 @@ ODD = {
     ),
     "effort 0": (
         arm('<limit lower="-1" upper="1" velocity="1" effort="0"/>'),
-        ELBOW + "no limit of effort (absent or 0), so none is enforced; give one",
+        ELBOW + "no limit of effort, so none is enforced; give one (absent or 0)",
     ),
     "no limit of velocity and effort": (
         arm('<limit lower="-1" upper="1"/>'),
-        ELBOW + "no limit of velocity or effort (absent or 0), so none is enforced; give one",
+        ELBOW + "no limit of velocity or effort, so none is enforced; give one (absent or 0)",
     ),
     "quaternion in percent": (
         arm(LIMIT + '<origin quat_xyzw="0 0 0 100"/>'),
@@ -486,7 +486,7 @@ ODD = {
     "all limits 0": (
         arm('<limit velocity="0" effort="0"/>'),
         ELBOW
-        + "no limit of velocity or effort or position (absent or 0), so none is enforced; give one",
+        + "no limit of position or velocity or effort, so none is enforced; give one (absent or 0)",
     ),
 }
 
