@@ -91,11 +91,22 @@ def effort_lag(fit: Fit) -> EffortLag:
 
 
 def lag_warnings(fit: Fit, recordings: Sequence[Recording]) -> list[QualityWarning]:
-    """Return a warning if the efforts of the recordings lag, or lead."""
+    """Return a warning if the efforts of the recordings lag, or lead.
+
+    A lag at an end of the range is none: no lag fits, and the cause is another.
+    """
     lag, ratio = effort_lag(fit)
     if abs(lag) < LEAST_S or ratio < WORTH:
         return []
     source = recordings[0].source if len(recordings) == 1 else f"{len(recordings)} recordings"
+    if abs(lag) >= LONGEST_S:
+        return [
+            QualityWarning(
+                f"{source}: no lag of the efforts within {1e3 * LONGEST_S:g} ms fits the motion; "
+                "they are noise, come later or earlier still, or are of other joints, signs or "
+                "units: check how they were recorded"
+            )
+        ]
     where = "after" if lag > 0.0 else "before"
     return [
         QualityWarning(

@@ -59,6 +59,17 @@ def test_identify_reports_a_lag_and_the_option_that_takes_it_out():
     assert worst[1] < worst[0]
 
 
+@pytest.mark.parametrize("lag", [0.25, -0.25])
+def test_no_lag_is_suggested_at_an_end_of_the_range(lag):
+    found = identify(ARM.urdf, recording(lag), physical=False)
+    texts = [w.text for w in found.report.quality_warnings]
+    assert not any("--effort-lag" in text for text in texts)
+    assert (
+        "run: no lag of the efforts within 100 ms fits the motion; they are noise, come later or "
+        "earlier still, or are of other joints, signs or units: check how they were recorded"
+    ) in texts
+
+
 def test_efforts_in_time_give_no_report():
     found = identify(ARM.urdf, recording(0.0), physical=False)
     assert not any("efforts come" in w.text for w in found.report.quality_warnings)
