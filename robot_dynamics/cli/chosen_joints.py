@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Mapping
 
@@ -13,6 +14,8 @@ from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import TOOL0, default_end_effector
 from robot_dynamics.trajectory.motions import middle_pose
+
+logger = logging.getLogger(__name__)
 
 
 def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
@@ -88,7 +91,7 @@ def still_joints(
         UnknownNameError: If the robot has no such frame or joint.
         RobotError: If no joint is left.
     """
-    given = lock_positions(getattr(arguments, "lock", None))
+    given = lock_positions(getattr(arguments, "lock", None), robot)
     reasons = dict(others or {})
     if arguments.tip is not None:
         reasons |= dict.fromkeys(
@@ -124,12 +127,21 @@ def _not_moving(robot: Robot, tip: str) -> list[str]:
     return [joint.name for joint in joints if joint.name not in moving]
 
 
-def lock_positions(text: str | None) -> dict[str, float]:
-    """Return the positions of `--lock` by joint, rad or m."""
-    return {
+def lock_positions(text: str | None, robot: Robot) -> dict[str, float]:
+    """Return the positions of `--lock` by joint, rad or m; warn of one outside its limits."""
+    positions = {
         name: number(f"--lock: {name}", value, ArgumentError)
         for name, value in name_pairs("--lock", text or "").items()
     }
+    for joint in robot.independent_joints:
+        q, (low, high) = positions.get(joint.name), (joint.limits.lower, joint.limits.upper)
+        if q is not None and not low <= q <= high:
+            unit = "rad" if joint.type.rotates else "m"
+            logger.warning(
+                "--lock: joint '%s' at %g is outside its limits, %.4g to %.4g %s",
+                *(joint.name, q, low, high, unit),
+            )
+    return positions
 
 
 def name_pairs(option: str, text: str) -> Mapping[str, str]:

@@ -105,3 +105,10 @@ def test_the_same_holds_for_actions_of_a_verb(tmp_path, capsys):
     words = ["export", "model", "planar_2r", "name:=a", "-o", str(tmp_path / "a.so")]
     assert main(words) == 1
     assert "takes no arguments (name:=a)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("position", "warned"), [("3", True), ("-2.9", True), ("2.8", False)])
+def test_a_position_of_lock_outside_the_limits_is_said_with_the_range(position, warned, capsys):
+    assert main(["urdf", "planar_2r", "--lock", f"joint_2={position}"]) == 0
+    line = f"--lock: joint 'joint_2' at {position} is outside its limits, -2.8 to 2.8 rad"
+    assert capsys.readouterr().err == (f"WARNING: {line}\n" if warned else "")

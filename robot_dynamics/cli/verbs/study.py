@@ -265,7 +265,8 @@ def _arm(options: dict[str, Any]) -> DrivenArm:
     """Return the arm of options, behind a driver if they name one."""
     source, name = str(options["robot"]), options["driver"]
     if name is None:
-        return DrivenArm(load_robot(source), lock_positions(str(options["lock"])), (), None)
+        whole = load_robot(source)
+        return DrivenArm(whole, lock_positions(str(options["lock"]), whole), (), None)
     given = {"lock": str(options["lock"]), "tip": None, "joints": None}
     return driven_arm(argparse.Namespace(robot=source, driver=str(name), **given))
 
