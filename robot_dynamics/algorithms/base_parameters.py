@@ -19,6 +19,7 @@ import numpy as np
 
 from robot_dynamics.foundation.arrays import Array, Value
 from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.robot.free_joints import free_joints
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
@@ -74,7 +75,7 @@ class BaseParameters(tuple[BaseParameter, ...]):
 
     def _repr_html_(self) -> str:
         rows = [(parameter.name, parameter.value, parameter.description) for parameter in self]
-        return html_table(f"{len(self)} base parameters", ("name", "value", "gathers"), rows)
+        return html_table(counted(len(self), "base parameter"), ("name", "value", "gathers"), rows)
 
 
 def base_parameters(robot: Robot) -> BaseParameters:

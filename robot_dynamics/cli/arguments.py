@@ -29,7 +29,7 @@ from robot_dynamics.errors import (
 )
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.numbers import SPACES, number_from
+from robot_dynamics.foundation.numbers import SPACES, counted, number_from
 from robot_dynamics.robot import Robot, read_urdf, urdf_text
 from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.urdf.document import ESTIMATES
@@ -145,9 +145,8 @@ def load_robot(
     for text in shown:
         logger.warning("%s", text)
     if left := len(warnings) - len(shown):
-        count = "1 warning" if left == 1 else f"{left} warnings"
         print_all = f"robot-dynamics info {shlex.quote(name)}"
-        logger.warning("%s about the URDF, which `%s` prints", count, print_all)
+        logger.warning("%s about the URDF, which `%s` prints", counted(left, "warning"), print_all)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "
@@ -223,9 +222,8 @@ def joint_entries(option: str, text: str | None, robot: Robot) -> dict[int, str]
     found: dict[int, str] = {}
     if text is not None and not any("=" in entry for entry in entries):
         if len(entries) != robot.dof:
-            count = "1 number" if len(entries) == 1 else f"{len(entries)} numbers"
             raise ArgumentError(
-                f"{option}: {count} for {robot.dof} joints "
+                f"{option}: {counted(len(entries), 'number')} for {counted(robot.dof, 'joint')} "
                 f"({', '.join(robot.joint_names)}); give one per joint, or JOINT=NUMBER for some"
             )
         return dict(enumerate(entries))
@@ -250,7 +248,8 @@ def number_list(option: str, text: str, names: Sequence[str]) -> Array:
     entries = [entry.strip(SPACES) for entry in text.split(",")]
     if len(entries) != len(names):
         raise ArgumentError(
-            f"{option}: {len(entries)} numbers where {len(names)} are needed: {','.join(names)}"
+            f"{option}: {counted(len(entries), 'number')} where {len(names)} are needed: "
+            f"{','.join(names)}"
         )
     return np.array([_number(option, entry) for entry in entries])
 

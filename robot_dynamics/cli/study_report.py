@@ -11,6 +11,7 @@ from robot_dynamics.cli.output import Printer, save_picture
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.pictures import new_figure
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
@@ -34,7 +35,7 @@ def print_study(table: StudyTable, show: Printer) -> None:
         if not len(own):
             continue
         leads, result = mode in TASK_MODES, result_of(mode)
-        title = f"{plan.robot.name}, {mode}: {len(own)} runs of {plan.duration:g} s"
+        title = f"{plan.robot.name}, {mode}: {counted(len(own), 'run')} of {plan.duration:g} s"
         held = TextTable(title, ["limit", "runs within, % (95 % interval)"])
         meaning = {
             "error": "" if leads else f"error within {plan.limits.error:g} rad or m",
@@ -166,7 +167,7 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    title = f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated"
+    title = f"{robot.name}, {mode}: {counted(len(own), 'run')}; orange: a limit is violated"
     figure.suptitle(plot_text(title))
     figure.tight_layout()
     return save_picture(figure, folder / "study.png")

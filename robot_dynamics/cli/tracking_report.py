@@ -13,6 +13,7 @@ from robot_dynamics.cli.output import save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.pictures import new_figure
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
@@ -94,7 +95,7 @@ def remarks(comparison: Comparison, robot: Robot, needed: Array) -> list[str]:
     over = np.flatnonzero(needed > limits)
     if len(over):
         i = over[np.argmax(needed[over] / limits[over])]
-        more = f" (and {len(over) - 1} more joints)" if len(over) > 1 else ""
+        more = f" (and {counted(len(over) - 1, 'more joint')})" if len(over) > 1 else ""
         lines.append(
             f"the motion is impossible: joint '{names[i]}' needs {needed[i]:.4g} {units[i]}, "
             f"beyond its limit of {limits[i]:.4g} {units[i]}{more}; correct the limits in the "

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, transmission_coordinates
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.transmissions import Transmission
@@ -49,7 +50,8 @@ class Actuators:
     def __post_init__(self) -> None:
         n = len(self.joint_names)
         if len(self.names) != n:
-            raise ShapeError(f"{len(self.names)} actuators for {n} joints; name one per joint")
+            given = counted(len(self.names), "actuator")
+            raise ShapeError(f"{given} for {counted(n, 'joint')}; name one per joint")
         for i, name in enumerate(self.names):
             if name in self.names[:i]:
                 raise ArgumentError(f"actuator '{name}' stands twice; name each actuator once")
@@ -110,8 +112,8 @@ class Actuators:
         J = np.asarray(coupling, dtype=np.float64)
         if J.size != n * n or J.ndim > 2:
             raise ShapeError(
-                f"the coupling of {n} joints and their actuators has {J.size} entries; give "
-                f"{n} x {n} of them, row by row: one row per actuator"
+                f"the coupling of {counted(n, 'joint')} and their actuators has {J.size} entries; "
+                f"give {n} x {n} of them, row by row: one row per actuator"
             )
         names = tuple(names) or tuple(f"{joint}_actuator" for joint in joint_names)
         return cls(names, tuple(joint_names), J.reshape(n, n))

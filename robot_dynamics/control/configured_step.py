@@ -16,6 +16,7 @@ from robot_dynamics.control.step import Step
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 
 INTERFACES = "command_interfaces"
 
@@ -140,7 +141,7 @@ def allowed(name: str, parameter: Parameter, value: Any) -> Array:
         raise ArgumentError(f"{name}: {value} is not allowed; {what}") from None
     size = parameter.length or 1
     if numbers.size != size:
-        raise ArgumentError(f"{name}: {numbers.size} numbers; give {size}")
+        raise ArgumentError(f"{name}: {counted(numbers.size, 'number')}; give {size}")
     low, high = parameter.low, parameter.high
     inside = (low is None or numbers >= low) & (high is None or numbers <= high)
     if not np.all(inside & np.isfinite(numbers)):

@@ -27,6 +27,7 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.robot.free_joints import has_free_base
 from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.robot.robot import Robot
@@ -82,7 +83,9 @@ class CompiledRobot:
         self._forget_kernels()
 
     def __repr__(self) -> str:
-        return f"Dynamics({self.robot.name!r}, {self.robot.dof} joints, {self.formulation})"
+        return (
+            f"Dynamics({self.robot.name!r}, {counted(self.robot.dof, 'joint')}, {self.formulation})"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without kernels, reduced robots and the progress function."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, ShapeError, check_known
 from robot_dynamics.foundation.arrays import Array, frozen, real_numbers
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.scalars import entries_of, package_of
 
 
@@ -105,7 +106,9 @@ def per_joint(
     if array.shape == (1,):
         array = np.repeat(array, n)
     if array.shape != (n,):
-        raise ShapeError(f"{what} has shape {array.shape} for {n} joints; give one number a joint")
+        raise ShapeError(
+            f"{what} has shape {array.shape} for {counted(n, 'joint')}; give one number a joint"
+        )
     wrong = np.isnan(array) | (array < 0.0)
     if positive:
         wrong |= array == 0.0

@@ -9,6 +9,7 @@ from robot_dynamics.control.added_efforts import GRAVITY
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.export.driver_profile import Driver
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.ros2_control import Hardware, offered
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
@@ -129,8 +130,9 @@ def check_efforts(name: str, robot: Robot, driver: Driver | None) -> None:
         overloaded = overloaded_joints(Dynamics(robot))
         if overloaded:
             raise RobotError(
-                f"{name}: {overloaded[0]}; {len(overloaded)} of {robot.dof} joints cannot hold the "
-                "arm: correct the effort limits or the masses of the URDF, or narrow the ranges"
+                f"{name}: {overloaded[0]}; {len(overloaded)} of {counted(robot.dof, 'joint')} "
+                "cannot hold the arm: correct the effort limits or the masses of the URDF, or "
+                "narrow the ranges"
             )
 
 

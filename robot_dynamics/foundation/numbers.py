@@ -51,6 +51,12 @@ def short_number(x: float, digits: int = 3) -> str:
     return f"{x:.0f}" if least <= abs(x) < most else f"{x:.{digits}g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things: "1 joint", "2 joints", "2 entries"."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else several}"
+
+
 def words_of(text: str) -> list[str]:
     """Split a text at spaces, tabs and line ends, and at no other character."""
     return re.findall(f"[^{SPACES}]+", text)

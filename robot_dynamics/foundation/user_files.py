@@ -21,7 +21,7 @@ import numpy as np
 from robot_dynamics.errors import RobotDynamicsError, shown
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
-from robot_dynamics.foundation.numbers import number_from
+from robot_dynamics.foundation.numbers import counted, number_from
 
 Failure = type[RobotDynamicsError]
 
@@ -132,8 +132,8 @@ def read_csv(
     for row in table.rows:
         if len(row.cells) != len(header):
             raise failure(
-                f"{path}: {row.name}: {len(row.cells)} entries for {len(header)} columns; "
-                "give one per column"
+                f"{path}: {row.name}: {counted(len(row.cells), 'entry')} for "
+                f"{counted(len(header), 'column')}; give one per column"
             )
     return table
 

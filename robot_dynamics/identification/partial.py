@@ -16,6 +16,7 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.progress import Progress, quiet
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.identification.estimation import (
@@ -113,7 +114,7 @@ class GravityFit:
         lines = [
             f"{robot.name}: gravity of {self.poses} static poses, "
             + ("good" if self.good else "usable with care" if self.usable else "do not use"),
-            f"  determined: {len(known)} base parameters, of masses and mass centres: "
+            f"  determined: {counted(len(known), 'base parameter')}, of masses and mass centres: "
             + (", ".join(f"{p.name} {p.value:.4g} +- {p.deviation:.1g}" for p in known) or "none"),
         ]
         if self.missed:
@@ -163,9 +164,9 @@ def identify_gravity(
     if len(found) < FEWEST_POSES:
         source = ", ".join(one.source for one in recordings)
         raise RecordingError(
-            f"{source}: {len(found)} static poses of {SHORTEST_POSE_S:g} s or more; gravity needs "
-            f"{FEWEST_POSES}, and 20 or more to average friction: let the arm stand for a second "
-            "in poses all over its range"
+            f"{source}: {counted(len(found), 'static pose')} of {SHORTEST_POSE_S:g} s or more; "
+            f"gravity needs {FEWEST_POSES}, and 20 or more to average friction: let the arm "
+            "stand for a second in poses all over its range"
         )
     q, tau = (np.array(x) for x in zip(*found, strict=True))
     dynamics, links = Dynamics(robot), LinkInertias.of(robot)
@@ -249,7 +250,7 @@ class FrictionFit:
     found: Identification
 
     def __str__(self) -> str:
-        count = f"{int(self.swept.sum())} of {len(self.swept)} joints"
+        count = f"{int(self.swept.sum())} of {counted(len(self.swept), 'joint')}"
         lines = [f"{self.robot.name}: friction of {count}"]
         lines += [f"  - {note}" for note in self.notes]
         lines.append(

@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.nodes.ros.messages import trajectory_msg
@@ -306,7 +307,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         duration = round((self.waypoints.duration + FOLLOWER_CHECK_PERIOD_S) * NS_PER_S)
         self._ends_at = self.get_clock().now().nanoseconds + duration
         self.get_logger().info(
-            f"sent '{self.parameters.motion}': {len(self.waypoints.times)} points, "
+            f"sent '{self.parameters.motion}': {counted(len(self.waypoints.times), 'point')}, "
             f"{self.waypoints.duration:.2f} s"
         )
 

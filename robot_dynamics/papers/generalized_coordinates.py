@@ -20,6 +20,7 @@ import numpy as np
 from robot_dynamics.algorithms.base_axes import base_axes
 from robot_dynamics.errors import ArgumentError, RobotError, SingularCoordinatesError, unknown_name
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.kinematics import frame_jacobian, frame_jacobian_derivative, frame_pose
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, checked_inverse
 from robot_dynamics.robot.robot import Robot
@@ -241,8 +242,9 @@ def endpoint_coordinates(robot: Robot, frame: str, names: Sequence[str]) -> Endp
             raise unknown_name("coordinate", name, f"frame '{frame}' of '{robot.name}'", known)
     if len(names) != robot.dof or len(set(names)) != len(names):
         raise ArgumentError(
-            f"the endpoint of robot '{robot.name}' has {robot.dof} joints behind it and got the "
-            f"coordinates {', '.join(names)}; give {robot.dof} different ones of {', '.join(known)}"
+            f"the endpoint of robot '{robot.name}' has {counted(robot.dof, 'joint')} behind it and "
+            f"got the coordinates {', '.join(names)}; give {robot.dof} different ones of "
+            f"{', '.join(known)}"
         )
     holonomic = not set(names) & set(ENDPOINT[3:])
     return EndpointCoordinates(f"endpoint {frame}", names, holonomic, robot, frame)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import lagrange
 from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.papers.generalized_coordinates import Coordinates, contracted
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -83,7 +84,7 @@ def transformed_equations(
     if len(coordinates.names) != n:
         raise ShapeError(
             f"the coordinates '{coordinates.name}' are {len(coordinates.names)} for robot "
-            f"'{robot.name}' of {n} joints; give as many coordinates as joints"
+            f"'{robot.name}' of {counted(n, 'joint')}; give as many coordinates as joints"
         )
     # In joint displacements, with followers of mimic joints coupled
     tree = merge_fixed(robot)

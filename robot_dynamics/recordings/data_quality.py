@@ -11,6 +11,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.recordings.signals import (
     DISAGREEMENT,
@@ -77,8 +78,9 @@ def quality_warnings(robot: Robot, recording: Recording) -> list[QualityWarning]
     """
     if recording.q.shape[1] != robot.dof:
         raise RecordingError(
-            f"{recording.source}: {recording.q.shape[1]} joints, but robot '{robot.name}' has "
-            f"{robot.dof} ({', '.join(robot.joint_names)}); lock those that were not recorded"
+            f"{recording.source}: {counted(recording.q.shape[1], 'joint')}, but robot "
+            f"'{robot.name}' has {robot.dof} ({', '.join(robot.joint_names)}); lock those that "
+            "were not recorded"
         )
     found = [*_of_times(recording), *_of_positions(robot, recording)]
     if any(warning.unusable for warning in found):
@@ -119,7 +121,7 @@ def _of_times(recording: Recording) -> Iterator[QualityWarning]:
     found = found[~np.isin(found, pauses)]
     if len(found):
         yield QualityWarning(
-            f"{source}: {len(found)} gaps, the longest of {step[found].max():.3g} s at "
+            f"{source}: {counted(len(found), 'gap')}, the longest of {step[found].max():.3g} s at "
             f"{recording.time[found[np.argmax(step[found])]] - recording.time[0]:.6g} s; each part "
             "is filtered alone"
         )

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array, real_numbers
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.recordings.motion_files import MotionTable, matched_columns, read_motion_table
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.waypoints import LARGEST_RECEIVED
@@ -143,7 +144,8 @@ class Recording:
             gains = np.asarray(drive_gains, dtype=float)
             if gains.shape != (robot.dof,):
                 raise RecordingError(
-                    f"drive gains have shape {gains.shape}; give one for each of {robot.dof} joints"
+                    f"drive gains have shape {gains.shape}; give one for each of "
+                    f"{counted(robot.dof, 'joint')}"
                 )
             tau = tau * gains
         unit_known = drive_gains is not None

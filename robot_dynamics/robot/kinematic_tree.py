@@ -19,6 +19,7 @@ import numpy as np
 from robot_dynamics.errors import RobotError, check_known, unknown_name
 from robot_dynamics.foundation.arrays import Array, Value, frozen
 from robot_dynamics.foundation.lazy import cached_property
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.spatial import Inertia, Pose, cosine_and_sine, rodrigues, rotation_about
 
@@ -377,8 +378,9 @@ class KinematicTree(Value):
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
         if len(self.links) != len(self.joints) + 1:
             raise RobotError(
-                f"robot '{self.name}': {len(self.links)} links need {len(self.links) - 1} joints, "
-                f"got {len(self.joints)}; a tree has one joint for every link but the root"
+                f"robot '{self.name}': {counted(len(self.links), 'link')} need "
+                f"{counted(len(self.links) - 1, 'joint')}, got {len(self.joints)}; a tree has "
+                "one joint for every link but the root"
             )
         for joint, link in zip(self.joints, self.links[1:], strict=True):
             if joint.child != link.name:
@@ -395,8 +397,8 @@ class KinematicTree(Value):
         joints = ", ".join(self.joint_names[:8]) + (", ..." if self.dof > 8 else "")
         tips = ", ".join(self.tips[:4]) + (", ..." if len(self.tips) > 4 else "")
         return (
-            f"<{kind} '{self.name}': {len(self.links)} links, {weight}, {self.dof} independent "
-            f"joints ({joints or 'none'}), tips {tips}>"
+            f"<{kind} '{self.name}': {counted(len(self.links), 'link')}, {weight}, "
+            f"{counted(self.dof, 'independent joint')} ({joints or 'none'}), tips {tips}>"
         )
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import RobotError, shown
 from robot_dynamics.foundation.arrays import Array, numbers
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.robot.kinematic_tree import (
     Frame,
     Joint,
@@ -318,8 +319,8 @@ def _by_joint(
     rows = np.asarray(values, dtype=np.float64)
     if rows.shape not in ((), (1,), (robot.dof,)) or np.isnan(rows).any():
         raise RobotError(
-            f"{what} has shape {rows.shape} for {robot.dof} joints; give one number, one per "
-            "joint, or numbers by the name of the joint"
+            f"{what} has shape {rows.shape} for {counted(robot.dof, 'joint')}; give one number, "
+            "one per joint, or numbers by the name of the joint"
         )
     rows = np.broadcast_to(rows, (robot.dof,))
     return dict(zip(robot.joint_names, rows.tolist(), strict=True))

@@ -22,6 +22,7 @@ from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.robot.endpoint import default_end_effector, end_effector_by_rule
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.base_motions import Poses, Sine
@@ -201,7 +202,7 @@ class StudyPlan:
             return
         count, dof = self.gains.kp.size, self.robot.dof
         if count not in (1, dof):
-            raise ArgumentError(f"gains are of {count} joints and the robot has {dof}")
+            raise ArgumentError(f"gains are of {counted(count, 'joint')} and the robot has {dof}")
         if self.integral:
             raise ArgumentError("integral is given beside gains; give it as ki of the gains")
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from robot_dynamics.errors import TrajectoryError, nearest
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.robot.kinematic_tree import Mimic
 
@@ -240,7 +241,7 @@ def read_points(
     if n > len(known) or (n < len(known) and n > 0 and not allow_partial):
         partial = "" if n > len(known) else "; give all of them, or set allow_partial_joints_goal"
         raise TrajectoryError(
-            f"trajectory: {n} joints ({_list(names)}) for the {len(known)} of the robot "
+            f"trajectory: {counted(n, 'joint')} ({_list(names)}) for the {len(known)} of the robot "
             f"({_list(known)}){partial or '; name each joint once'}"
         )
     if n == 0:
@@ -320,8 +321,8 @@ def _check_lengths(k: int, point: Point, n: int) -> None:
             continue
         remedy = ", positions are required" if field == "positions" else " or leave the field empty"
         raise TrajectoryError(
-            f"trajectory point {k}: {field} has {count} entries for {n} joints; "
-            f"give one per joint{remedy}"
+            f"trajectory point {k}: {field} has {counted(count, 'entry')} for "
+            f"{counted(n, 'joint')}; give one per joint{remedy}"
         )
 
 

@@ -340,3 +340,30 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path, capsys):
     status, _, err = run(capsys, *words)
     assert status == 1
     assert err == f"robot-dynamics simulate: {picture}: Is a directory\n"
+
+
+ONE = """<robot name="one"><link name="base"/><link name="bob">
+<inertial><origin xyz="1 0 0"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" velocity="1" effort="50"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["info"], "one: 1 independent joint, 2 links, "),
+        (["torque", "--q", "0,1"], "--q: 2 numbers for 1 joint (hinge)"),
+        (["compare"], "inverse dynamics of one, 1 joint"),
+        (["export", "config", "--driver", "none", "-o", "{}/out.yaml"], "out.yaml: 1 joint, 1000"),
+        (["ik", "--position", "1"], "--position: 1 number where 3 are needed: x,y,z"),
+    ],
+)
+def test_one_thing_is_named_in_the_singular(words, said, tmp_path, capsys):
+    path = tmp_path / "one.urdf"
+    path.write_text(ONE)
+    verbs = 2 if words[0] == "export" else 1
+    words = [*words[:verbs], str(path), *(word.format(tmp_path) for word in words[verbs:])]
+    _, out, err = run(capsys, *words)
+    assert said in out + err
+    assert not re.search(r"\b1 \w*(joints|numbers|links)\b", out + err)

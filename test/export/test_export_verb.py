@@ -146,7 +146,7 @@ def test_payloads_are_at_the_end_effector_unless_a_frame_is_named(export, arm):
     _, out, _ = export(arm, "--payload-frame", "right")
     assert out.splitlines()[0].endswith(": 2 joints, payloads at 'right', end effector 'left'")
     _, out, _ = export(arm, "--lock", "elbow=1", "--frame", "upper")
-    assert out.splitlines()[0].endswith(": 1 joints, payloads at 'upper', end effector 'upper'")
+    assert out.splitlines()[0].endswith(": 1 joint, payloads at 'upper', end effector 'upper'")
 
 
 @pytest.mark.thorough

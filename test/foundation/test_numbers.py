@@ -6,7 +6,7 @@ import pytest
 from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
 from robot_dynamics.errors import ArgumentError, UrdfError
-from robot_dynamics.foundation.numbers import number_from, whole_number_from, words_of
+from robot_dynamics.foundation.numbers import counted, number_from, whole_number_from, words_of
 from robot_dynamics.foundation.plain_yaml import parse_yaml
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import find_robot, read_urdf
@@ -91,3 +91,11 @@ def test_masked_entries_are_refused_in_lists_too(argument):
         with pytest.raises(ArgumentError) as refused:
             call(argument())
         assert str(refused.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "text"),
+    [(0, "joint", "0 joints"), (1, "joint", "1 joint"), (2, "entry", "2 entries")],
+)
+def test_one_thing_is_counted_in_the_singular(count, noun, text):
+    assert counted(count, noun) == text

@@ -160,7 +160,7 @@ FAULTY = {
         _npz("q.npy", b"raw"),
         "cannot be read (not of numbers); give an NPZ of arrays",
     ),
-    "short row": (*CSV, b"t,q\n0,1\n1\n", "line 3: 1 entries for 2 columns; give one per column"),
+    "short row": (*CSV, b"t,q\n0,1\n1\n", "line 3: 1 entry for 2 columns; give one per column"),
 }
 
 

@@ -264,7 +264,7 @@ def test_coordinates_of_another_robot_are_refused():
     with pytest.raises(ShapeError) as error:
         transformed_equations(lift, gears(1.0, 1.0), [0.0])
     assert str(error.value) == (
-        "the coordinates 'gears' are 2 for robot 'lift' of 1 joints; give as many coordinates as "
+        "the coordinates 'gears' are 2 for robot 'lift' of 1 joint; give as many coordinates as "
         "joints"
     )
 

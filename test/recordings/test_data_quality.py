@@ -119,7 +119,7 @@ def test_gaps_and_slow_sampling_are_named():
     gap = replace(
         MOTION, time=MOTION.time[kept], q=MOTION.q[kept], qd=MOTION.qd[kept], tau=MOTION.tau[kept]
     )
-    assert "1 gaps, the longest of 0.804 s at 3.996 s" in texts(gap)
+    assert "1 gap, the longest of 0.804 s at 3.996 s" in texts(gap)
     slow = ARM.recording(rate=25.0, duration=20.0)
     assert "25 samples per second are few" in texts(slow)
 

@@ -145,7 +145,7 @@ def test_a_joint_must_stand_before_the_link_that_it_carries():
 
 
 def test_links_and_joints_must_be_as_many_as_a_tree_has():
-    with pytest.raises(RobotError, match="2 links need 1 joints, got 0"):
+    with pytest.raises(RobotError, match="2 links need 1 joint, got 0"):
         Robot("arm", (Link("base"), Link("hand")), ())
 
 

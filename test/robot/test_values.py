@@ -63,7 +63,7 @@ def test_tips_are_what_a_joint_moves_and_stay_tips_when_links_are_merged():
 def test_a_robot_is_shown_in_one_line_and_in_notebooks_as_a_table():
     robot = read_urdf(GRIPPER)
     assert repr(robot) == (
-        "<Robot 'gripper': 4 links, 0.2 kg, 1 independent joints (slide), tips pad>"
+        "<Robot 'gripper': 4 links, 0.2 kg, 1 independent joint (slide), tips pad>"
     )
     rows = etree.fromstring(robot._repr_html_()).xpath("//tbody/tr")
     assert [[cell.text for cell in row] for row in rows] == [

@@ -34,7 +34,7 @@ REFUSED = {
         ["elbow"],
         GOOD,
         {"allow_partial": False},
-        "trajectory: 1 joints (elbow) for the 3 of the robot (shoulder, elbow, wrist); "
+        "trajectory: 1 joint (elbow) for the 3 of the robot (shoulder, elbow, wrist); "
         "give all of them, or set allow_partial_joints_goal",
     ),
     "no names": (
@@ -175,7 +175,7 @@ def test_a_joint_that_follows_another_may_be_named_with_its_position(wrist, off,
         (
             ["wrist", "tip"],
             [1.0],
-            "trajectory point 0: positions has 1 entries for 2 joints; give one per joint, "
+            "trajectory point 0: positions has 1 entry for 2 joints; give one per joint, "
             "positions are required",
         ),
     ],
@@ -222,7 +222,7 @@ def test_the_first_fault_in_the_order_of_joint_trajectory_controller_is_named():
     [
         (
             Point(1.0, [0.0] * 3, [1.0]),
-            "velocities has 1 entries for 3 joints; give one per joint or leave the field empty",
+            "velocities has 1 entry for 3 joints; give one per joint or leave the field empty",
         ),
         (
             Point(1.0, [], [1.0] * 3),

@@ -91,7 +91,7 @@ def test_the_pause_between_two_runs_is_no_gap_but_lost_samples_are(motion, robot
         for warning in quality_warnings(robot, replace(recording, **fields))
         if "gap" in warning.text
     ]
-    assert "1 gaps, the longest of 0.3" in gap
+    assert "1 gap, the longest of 0.3" in gap
 
 
 def test_the_reference_has_the_feedforward_effort(motion, model, trajectory, log):

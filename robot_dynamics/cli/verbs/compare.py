@@ -29,6 +29,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.progress import Progress
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.papers.counts.printed_counts import (
@@ -213,7 +214,7 @@ def table_of(robot: Robot, rows: dict[str, ComparisonRow]) -> TextTable:
     """Return the table for the terminal."""
     operations = ("multiplications", "additions", "sines, cosines")
     table = TextTable(
-        f"inverse dynamics of {robot.name}, {robot.dof} joints",
+        f"inverse dynamics of {robot.name}, {counted(robot.dof, 'joint')}",
         ["formulation"],
         ["difference", *operations, "ns per state", "µs per call", "s to build"],
     )

@@ -34,6 +34,7 @@ from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.names import identifier
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import (
@@ -118,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     where = f"ROS_DOMAIN_ID={domain} {reach}"
     show("watch from a second terminal:")
     show.line(f"  {where} {program()} ros echo joint_states")
-    show(f"{robot.name}, {robot.dof} joints; reading, compiling, connecting ...")
+    show(f"{robot.name}, {counted(robot.dof, 'joint')}; reading, compiling, connecting ...")
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,

@@ -36,6 +36,7 @@ from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import State, Waypoints, interpolate
@@ -106,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     show = Printer()
     show(*(peak_table(robot, filled) for filled in written))
     points = sum(len(filled.times) for filled in written)
-    show(f"{output}: {points} points")
+    show(f"{output}: {counted(points, 'point')}")
     return 0
 
 

@@ -78,6 +78,7 @@ from robot_dynamics.export.model_library import (
 )
 from robot_dynamics.export.package_folder import write_folder
 from robot_dynamics.export.task_law import task_law_source
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.catalogue import split_arguments
@@ -199,7 +200,7 @@ def _law(arguments: argparse.Namespace) -> int:
         print(text)
     else:
         write_whole(arguments.output, text)
-        print(f"wrote {arguments.output}: {len(text.splitlines())} lines")
+        print(f"wrote {arguments.output}: {counted(len(text.splitlines()), 'line')}")
     return 0
 
 
@@ -213,7 +214,7 @@ def _controllers(arguments: argparse.Namespace) -> int:
     write_folder(folder, files, force=arguments.force)
     at = folder.absolute().parent
     workspace = at.parent if at.name == "src" else at
-    print(f"wrote {folder}: {len(files)} files")
+    print(f"wrote {folder}: {counted(len(files), 'file')}")
     print("next:")
     print(f"  cd {shlex.quote(str(workspace))}")
     print("  rosdep install --from-paths src -y --ignore-src")
@@ -257,7 +258,7 @@ def _config(arguments: argparse.Namespace) -> int:
     )
     write_whole(output, text)
     rate = arguments.rate or (DEFAULT_RATE if driver is None else driver.rate.value)
-    print(f"wrote {output}: {robot.dof} joints, {rate:g} Hz, {', '.join(interfaces)}")
+    print(f"wrote {output}: {counted(robot.dof, 'joint')}, {rate:g} Hz, {', '.join(interfaces)}")
     for line in [] if driver is None else driver.questions:
         print(line)
     return 0
@@ -299,7 +300,7 @@ def _model(arguments: argparse.Namespace) -> int:
     )
     file = parameter_file(arguments.robot, arguments.parameters)
     drives = f", drives of {file.name}" if file else ""
-    print(f"wrote {output}: {robot.dof} joints, {carried}{end_effector}{drives}")
+    print(f"wrote {output}: {counted(robot.dof, 'joint')}, {carried}{end_effector}{drives}")
     if arguments.source:
         print("compile it by the command at its top, on the computer that loads it")
     else:

@@ -36,6 +36,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.drivers import recognized
 from robot_dynamics.export.wirings import wirings
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.text_tables import joint_table as chain_table
 from robot_dynamics.foundation.user_files import write_whole
@@ -105,15 +106,15 @@ def run(arguments: argparse.Namespace) -> int:
     hardware = read_hardware(located(arguments.robot))
     driver = recognized(hardware)
     fitting = wirings(robot.joint_names, hardware, driver)
-    found, counted = list(plausibility_warnings(robot)), COUNTED
+    found, kernels = list(plausibility_warnings(robot)), COUNTED
     if inertialess_joints(robot):
-        counted = ()
+        kernels = ()
     else:
         say("counting operations")
         found += overloaded_joints(dynamics)
     if arguments.json:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
-        counts = {name: asdict(dynamics.operation_count(name)) for name in counted}
+        counts = {name: asdict(dynamics.operation_count(name)) for name in kernels}
         wired = {"hardware": hardware, "driver": driver and driver.name, "wirings": fitting}
         facts = {**about(robot), "estimated": estimates, **rows, **wired}
         print_json({**facts, "warnings": found, "operations": counts})
@@ -121,8 +122,9 @@ def run(arguments: argparse.Namespace) -> int:
     show = Printer()
     mass = sum(float(link.inertia.mass) for link in robot.links)
     show(
-        f"{robot.name}: {robot.dof} independent joints, {len(robot.links)} links, "
-        f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
+        f"{robot.name}: {counted(robot.dof, 'independent joint')}, "
+        f"{counted(len(robot.links), 'link')}, {mass:.3f} kg, "
+        f"gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
     )
     show(joint_table(robot))
     if estimates:
@@ -140,12 +142,12 @@ def run(arguments: argparse.Namespace) -> int:
         found = [text for text in found if not _repeats(text, said)]
     if found:
         show("warnings", *(f"  {warning}" for warning in found), "")
-    if not counted:
+    if not kernels:
         show("equations: none, as long as a joint moves no inertia")
         return 0
     operations = ("multiplications", "additions", "sines, cosines", "divisions")
     table = TextTable(f"equations ({arguments.formulation})", ["kernel"], operations)
-    for name in counted:
+    for name in kernels:
         count = dynamics.operation_count(name)
         table.add_row(
             name,
@@ -222,7 +224,8 @@ def _estimated(arguments: argparse.Namespace, robot: Robot) -> tuple[Robot, Mapp
     if arguments.output is not None:
         content = with_identified(source, estimated)
         end = content.rindex(b"</robot>")
-        mark = f"<!-- {ESTIMATES} of {len(ways)} links, {density:g} kg/m^3: {ESTIMATED} -->\n"
+        of = counted(len(ways), "link")
+        mark = f"<!-- {ESTIMATES} of {of}, {density:g} kg/m^3: {ESTIMATED} -->\n"
         write_whole(arguments.output, content[:end] + mark.encode() + content[end:])
     return estimated, ways
 

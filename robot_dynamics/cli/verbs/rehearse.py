@@ -46,6 +46,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.export.controllers_config import CONTROLLER
 from robot_dynamics.export.drivers import recognized
 from robot_dynamics.foundation.nested_parameters import ANY_NODE, by_node
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.foundation.user_files import number, read_yaml
 from robot_dynamics.robot.catalogue import located
@@ -152,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
                 node_subprocess(node, arm.domain, arguments=arguments, log=log.file, **values)
             )
 
-        show(f"{robot.name}, {robot.dof} joints, {factor:g} of its masses: hold")
+        show(f"{robot.name}, {counted(robot.dof, 'joint')}, {factor:g} of its masses: hold")
         started |= {node: start(node, [*info, *given], **own[node]) for node in own}
 
         def text() -> str:
@@ -255,8 +256,9 @@ def fault_remark(found: Sequence[FaultRow]) -> str:
     worst = max(found, key=lambda row: (not row.finite, row.worst))
     seed, rate, number = worst.scenario
     most = f"exceed the planned speed by {worst.worst:.0%} of the limit"
+    scenarios = counted(sum(row.count for row in found), "scenario")
     return (
-        f"{sum(row.count for row in found)} scenarios: joints {most if worst.finite else 'diverge'}"
+        f"{scenarios}: joints {most if worst.finite else 'diverge'}"
         f", at worst by '{worst.kind}'; --scenario {seed}:{rate:g}:{number} repeats it"
     )
 

@@ -47,7 +47,7 @@ from robot_dynamics.cli.study_report import (
 from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.errors import ArgumentError, shown
-from robot_dynamics.foundation.numbers import number_from
+from robot_dynamics.foundation.numbers import counted, number_from
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.simulation.base_motions import read_base_motion
@@ -204,7 +204,8 @@ def run(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             if folder is not None:  # at once: no table, no picture
                 count = sum(chunk.stop - chunk.start for chunk in done)
-                show(f"stopped with {count} of {plan.count * len(plan.modes)} runs done; continue:")
+                total = counted(plan.count * len(plan.modes), "run")
+                show(f"stopped with {count} of {total} done; continue:")
                 show.line(f"  {again} --resume")
             return 130
     table = table_of(plan, done)
@@ -369,7 +370,7 @@ def _progress(plan: StudyPlan, done: dict[Chunk, Any], folder: StudyFolder | Non
                 folder.save(chunk, columns)
             count += chunk.stop - chunk.start
             left = (time.monotonic() - began) * (total - count) / max(count - before, 1)
-            shown(f"{count} of {total} runs, {left:.0f} s left", count / total)
+            shown(f"{count} of {counted(total, 'run')}, {left:.0f} s left", count / total)
 
         yield progress
 

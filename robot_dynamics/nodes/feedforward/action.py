@@ -18,6 +18,7 @@ from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import one_line
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
@@ -207,7 +208,7 @@ class GoalServer:
             goal.client = handle
             handle.execute()
             self._node.get_logger().info(
-                f"following a goal of {len(goal.times)} points, {goal.times[-1]:.3f} s"
+                f"following a goal of {counted(len(goal.times), 'point')}, {goal.times[-1]:.3f} s"
             )
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:

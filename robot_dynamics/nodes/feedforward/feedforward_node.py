@@ -30,6 +30,7 @@ from robot_dynamics.control import Gains, Model, continuous_joints, position_err
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, Motions, serve_goals
 from robot_dynamics.nodes.feedforward.believed_states import BelievedStates
@@ -155,7 +156,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         waypoints = motion.waypoints
         self._answer(DiagnosticStatus.OK, motion.remark)
         self.get_logger().info(
-            f"following a trajectory of {len(waypoints.times)} points, "
+            f"following a trajectory of {counted(len(waypoints.times), 'point')}, "
             f"{waypoints.duration:.3f} s, of {', '.join(waypoints.joint_names)}",
             throttle_duration_sec=1.0,
         )

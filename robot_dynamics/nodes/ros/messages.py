@@ -21,6 +21,7 @@ from robot_dynamics.compiler.native.extraction import (
 )
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.cdr import STAMP_AT, deserialized, joint_state_layout
 from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, Places, Sender
@@ -275,8 +276,9 @@ class JointReader:
 
     def _wrong_length(self, field: str, given: int, names: int) -> ShapeError:
         return ShapeError(
-            f"{self.topic}: {field} has {given} entries for {names} names; "
-            "give one per name" + ("" if field in self._required else " or none")
+            f"{self.topic}: {field} has {counted(given, 'entry')} for "
+            f"{counted(names, 'name')}; give one per name"
+            + ("" if field in self._required else " or none")
         )
 
     def _refuse_infinite(self, new: Array, target: Places) -> None:
@@ -296,8 +298,8 @@ class JointReader:
             count = len(getattr(msg, field))
             if count and not msg.name:
                 raise ArgumentError(
-                    f"{self.topic}: {field} has {count} entries, but name is empty; the message is "
-                    "ignored; name the joint of every entry"
+                    f"{self.topic}: {field} has {counted(count, 'entry')}, but name is empty; "
+                    "the message is ignored; name the joint of every entry"
                 )
 
     def _sender_of(self, names: tuple[str, ...]) -> Sender:

@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.nodes.ros.joint_values import (
     ACTUATORS,
     JOINTS,
@@ -86,7 +87,8 @@ class Commands:
         efforts = command.values
         if len(efforts) != len(self.names):
             raise ShapeError(
-                f"{COMMAND_TOPIC}: {len(efforts)} efforts for {len(self.names)} joints "
+                f"{COMMAND_TOPIC}: {counted(len(efforts), 'effort')} for "
+                f"{counted(len(self.names), 'joint')} "
                 f"({', '.join(self.names)}); the message is ignored; set the same parameter "
                 "'joints' on both sides"
             )

@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics.control import Friction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
@@ -36,7 +37,7 @@ def initial_positions(parameters: SimulatorParameters, robot: Robot, order: Arra
     if len(given) != robot.dof:
         raise ArgumentError(
             f"parameter 'initial_positions' has {len(given)} entries for "
-            f"{robot.dof} joints; give one per joint, in the order of joints"
+            f"{counted(robot.dof, 'joint')}; give one per joint, in the order of joints"
         )
     q = np.zeros(robot.dof)
     q[order] = given

@@ -21,7 +21,7 @@ from typing import Any
 from lxml import etree
 
 from robot_dynamics.errors import UrdfError, nearest
-from robot_dynamics.foundation.numbers import number_from, words_of
+from robot_dynamics.foundation.numbers import counted, number_from, words_of
 from robot_dynamics.robot.catalogue import (
     becomes_urdf,
     is_table,
@@ -411,8 +411,7 @@ def _check_numbers(document: Document, element: Element, name: str, count: int) 
         if abs(value) > bound:
             raise document.error(element, f"{what}: '{word}' is larger than {bound:g}; correct it")
     if len(words) != count:
-        need = "one number" if count == 1 else f"{count} numbers"
-        raise document.error(element, f"{what}: needs {need}, got {len(words)}")
+        raise document.error(element, f"{what}: needs {counted(count, 'number')}, got {len(words)}")
 
 
 def _check_joint(document: Document, element: Element) -> None:

@@ -152,7 +152,7 @@ def test_velocity_and_effort_may_be_absent():
         (states(ARM, []), "joint_states: position has 0 entries for 3 names; give one per name"),
         (
             states(ARM, [1.0, 2.0, 3.0], [1.0]),
-            "joint_states: velocity has 1 entries for 3 names; give one per name or none",
+            "joint_states: velocity has 1 entry for 3 names; give one per name or none",
         ),
         (
             states(["elbow", "elbow"], [1.0, 2.0]),
@@ -181,7 +181,7 @@ def test_a_faulty_message_is_refused_whole_with_one_line(message, error):
         ),
         (
             states([], [], effort=[1.0]),
-            "reference: effort has 1 entries, but name is empty; the message is ignored; name "
+            "reference: effort has 1 entry, but name is empty; the message is ignored; name "
             "the joint of every entry",
         ),
     ],

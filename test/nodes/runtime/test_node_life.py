@@ -154,7 +154,7 @@ def test_the_simulated_robot_is_held_until_it_is_commanded_and_when_commands_sto
         ([1.0, float("nan")], "effort_command: effort of joint 'joint_2' is nan; the message is"),
         (
             [1.0],
-            "effort_command: 1 efforts for 2 joints (joint_1, joint_2); the message is ignored",
+            "effort_command: 1 effort for 2 joints (joint_1, joint_2); the message is ignored",
         ),
     ],
 )

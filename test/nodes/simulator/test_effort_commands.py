@@ -41,7 +41,7 @@ def test_efforts_end_up_in_the_order_of_the_robot():
 def test_efforts_must_be_one_finite_number_per_joint_or_nothing_changes():
     commands = Commands(ROBOT, TURNED)
     commands.read(Efforts("", np.array([2.0, 1.0])), 5.0)
-    with pytest.raises(ShapeError, match=r"1 efforts for 2 joints \(joint_2, joint_1\); "):
+    with pytest.raises(ShapeError, match=r"1 effort for 2 joints \(joint_2, joint_1\); "):
         commands.read(Efforts("", np.array([1.0])), 6.0)
     with pytest.raises(ArgumentError, match="effort of joint 'joint_1' is nan; the message is ign"):
         commands.read(Efforts("", np.array([1.0, np.nan])), 6.0)

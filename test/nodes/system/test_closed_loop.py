@@ -143,7 +143,7 @@ def test_a_trajectory_of_one_joint_leaves_the_other_where_it_is(arm, peer, send)
             [(1.0, [0.0, 0.0]), (0.5, [0.1, 0.1])],
             "time 0.5 s is not after the 1 s of point 0",
         ),
-        (["joint_1", "joint_2"], [(1.0, [0.0])], "positions has 1 entries for 2 joints"),
+        (["joint_1", "joint_2"], [(1.0, [0.0])], "positions has 1 entry for 2 joints"),
         (["joint_1", "joint_2"], [], "no points"),
         (["joint_1", "joint_1"], [(1.0, [0.0, 0.0])], "joint 'joint_1' stands twice"),
     ],

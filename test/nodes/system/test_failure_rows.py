@@ -201,7 +201,7 @@ def test_inverse_dynamics_goes_on_with_warnings_that_name_the_links(controlled):
         (
             ["shoulder", "elbow"],
             [1.0],
-            "joint_states: position has 1 entries for 2 names; give one per name",
+            "joint_states: position has 1 entry for 2 names; give one per name",
         ),
     ],
     ids=["duplicate", "short"],

@@ -208,7 +208,7 @@ def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
     wrong = {
         "elbow": (["joint_1", "elbow"], [(1.0, [0.0, 0.0])]),
         "nan": (NAMES, [(1.0, [0.0, nan])]),
-        "1 entries for 2 joints": (NAMES, [(1.0, [0.0])]),
+        "1 entry for 2 joints": (NAMES, [(1.0, [0.0])]),
         "is not after": (NAMES, [(1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])]),
         "no points": (NAMES, []),
     }
