@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -72,16 +72,35 @@ def bag_messages(path: Path, wanted: Wanted) -> Iterator[BagMessage]:
         wanted: Selects messages.
 
     Raises:
-        RecordingError: If a file is no bag, or is damaged from its start. An MCAP file that is
-            damaged or cut off later gives the messages before.
+        RecordingError: If a file is no bag, or is damaged or cut off before its first message. An
+            MCAP file that is damaged or cut off later gives the messages before.
         MissingPackageError: If mcap is not installed.
     """
     if not path.exists():
         raise RecordingError(f"{path}: no such file")
     if not is_bag(path):
         raise RecordingError(f"{path}: is no bag; give a .mcap or .db3 file, or a bag's folder")
-    for file in _files(path):
-        yield from (_mcap_messages if file.suffix == ".mcap" else _sqlite_messages)(file, wanted)
+    files, found = _files(path), False
+    for file in files:
+        reader = _mcap_messages if file.suffix == ".mcap" else _sqlite_messages
+        for message in reader(file, wanted):
+            found = True
+            yield message
+    cut = next((file for file in files if file.suffix == ".mcap" and _is_cut(file)), None)
+    if cut is not None and not found:
+        raise RecordingError(
+            f"{cut}: is cut short before its first message of use, so that nothing can be "
+            "recovered; record again"
+        )
+
+
+def _is_cut(file: Path) -> bool:
+    """Return whether an MCAP file lacks its end."""
+    if file.stat().st_size < 2 * len(MAGIC):
+        return True
+    with file.open("rb") as stream:
+        stream.seek(-len(MAGIC), SEEK_END)
+        return stream.read() != MAGIC
 
 
 def _files(path: Path) -> list[Path]:

@@ -58,7 +58,7 @@ def test_of_a_file_that_is_cut_anywhere_only_whole_messages_are_read(tmp_path, c
     path = tmp_path / "run.mcap"
     write(path, compression=compression, use_chunking=chunks)
     data, count = path.read_bytes(), 0
-    for end in range(8, len(data), 997):
+    for end in range(2991, len(data), 997):  # behind the first message
         path.write_bytes(data[:end])
         found = read(path)
         assert found == MESSAGES[: len(found)]
@@ -66,6 +66,23 @@ def test_of_a_file_that_is_cut_anywhere_only_whole_messages_are_read(tmp_path, c
         count = len(found)
         if compression is CompressionType.NONE or not chunks:  # 131 bytes each, and their index
             assert len(found) > min((end - 1500) / (131 + 16), len(MESSAGES)) - 2
+
+
+@COMPRESSIONS
+def test_a_file_that_is_cut_before_its_first_message_says_so(tmp_path, compression):
+    path = tmp_path / "run.mcap"
+    write(path, compression=compression)
+    data = path.read_bytes()
+    for end in (8, 40, 150):  # behind the magic, in the header, in the first chunk
+        path.write_bytes(data[:end])
+        with pytest.raises(RecordingError) as error:
+            read(path)
+        assert str(error.value) == (
+            f"{path}: is cut short before its first message of use, so that nothing can be "
+            "recovered; record again"
+        )
+    path.write_bytes(data)
+    assert read(path, "/c") == []  # a whole file without messages of use is not cut
 
 
 def test_a_compression_that_is_unknown_is_named(tmp_path):

@@ -160,7 +160,7 @@ def test_existing_file_is_not_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (b"\x89MCAP0\r\nand then nothing", "holds nothing of a robot; record joint_states"),
+        (b"\x89MCAP0\r\nand an end\x89MCAP0\r\n", "holds nothing of a robot; record joint_states"),
         (b"something else", "is no MCAP file; give a .mcap or .db3 bag"),
     ],
 )
