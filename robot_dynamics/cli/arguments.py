@@ -260,9 +260,16 @@ def take_negative_lists(parser: argparse.ArgumentParser) -> None:
     parser._negative_number_matcher = re.compile(r"^-[\d.]")
 
 
+def _of_option(text: str) -> float:
+    try:
+        return number_from(text)
+    except ValueError:  # in whose place argparse would name the function
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+
+
 def positive(text: str) -> float:
     """Parse a positive number, for argparse."""
-    value = number_from(text)
+    value = _of_option(text)
     if not (np.isfinite(value) and value > 0.0):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
@@ -278,7 +285,7 @@ def duration(text: str) -> float:
 
 def percentage(text: str) -> float:
     """Parse an error of the masses in percent, for argparse."""
-    value, (least, greatest) = number_from(text), MASS_ERRORS
+    value, (least, greatest) = _of_option(text), MASS_ERRORS
     if not least <= value <= greatest:
         raise argparse.ArgumentTypeError(f"{text} is not within {least:g} to {greatest:g} percent")
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 from collections.abc import Mapping
 
@@ -135,7 +136,7 @@ def lock_positions(text: str | None, robot: Robot) -> dict[str, float]:
     }
     for joint in robot.independent_joints:
         q, (low, high) = positions.get(joint.name), (joint.limits.lower, joint.limits.upper)
-        if q is not None and not low <= q <= high:
+        if q is not None and math.isfinite(q) and not low <= q <= high:
             unit = "rad" if joint.type.rotates else "m"
             logger.warning(
                 "--lock: joint '%s' at %g is outside its limits, %.4g to %.4g %s",

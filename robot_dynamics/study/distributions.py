@@ -117,9 +117,12 @@ def distribution_of(name: str, text: str | float, *, symmetric: bool = False) ->
 
 def _number(name: str, text: str) -> float:
     try:
-        return number_from(text)
+        value = number_from(text)
     except ValueError as error:
         raise ArgumentError(f"{name}: {error}; write 0") from None
+    if not np.isfinite(value):
+        raise ArgumentError(f"{name}: '{text}' is not a finite number")
+    return value
 
 
 def _numbers(name: str, text: str, parts: Sequence[str]) -> tuple[float, ...]:

@@ -167,6 +167,10 @@ class StudyPlan:
             raise ArgumentError(f"seed is {self.seed}; give one from 0 to 2^64 - 1")
         if not self.effort_rate > 0.0:
             raise ArgumentError(f"effort_rate is {self.effort_rate}; give a positive number")
+        if not 0.0 <= self.known_payload < np.inf:
+            raise ArgumentError(
+                f"known_payload is {self.known_payload} kg; give a finite mass of zero or more"
+            )
         if not 0.0 <= self.rest < 1.0:
             raise ArgumentError(f"rest is {self.rest}; give a share of the run, from 0 to below 1")
         for mode in self.modes:

@@ -367,3 +367,44 @@ def test_one_thing_is_named_in_the_singular(words, said, tmp_path, capsys):
     _, out, err = run(capsys, *words)
     assert said in out + err
     assert not re.search(r"\b1 \w*(joints|numbers|links)\b", out + err)
+
+
+NO_NUMBERS = "nan", "1e400", " "
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["torque", "--q={},0"],
+        ["torque", "--qdd=joint_1={}"],
+        ["ik", "--position={},0,0"],
+        ["ik", "--position=1,0,0", "--rpy={}"],
+        ["ik", "--position=1,0,0", "--quaternion={},0,0,1"],
+        ["forward", "--qd={},0"],
+        ["forward", "--step={}"],
+        ["forward", "--lock=joint_2={}"],
+        ["simulate", "--rate={}"],
+        ["simulate", "--mass-error={}"],
+        ["rehearse", "--faults=8", "--noise={}"],
+        ["rehearse", "--faults={}"],
+        ["rehearse", "--scenario=1:{}:1"],
+        ["study", "--runs=8", "--rate={}"],
+        ["study", "--runs=8", "--step={}"],
+        ["study", "--runs=8", "--payload=0..{}"],
+        ["study", "--runs=8", "--known-payload={}"],
+        ["study", "--runs=8", "--keep={}"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_no_number_is_refused_in_one_line(words, value, capsys):
+    """By argparse with 2 and a line that names --help, or with 1."""
+    try:
+        status = main([words[0], "planar_2r", *(word.format(value) for word in words[1:])])
+    except SystemExit as end:
+        status = end.code
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", status)
+    assert status in (1, 2)
+    assert err.startswith(f"robot-dynamics {words[0]}: ")
+    assert not re.search("invalid (positive|duration|percentage) value", err)

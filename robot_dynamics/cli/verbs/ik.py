@@ -129,7 +129,8 @@ def _rotation(arguments: argparse.Namespace) -> Array:
     if arguments.quaternion is None:
         if arguments.rpy is None and arguments.selection is None:
             print("orientation: --rpy 0,0,0; --selection x,y,z leaves it free", file=sys.stderr)
-        rpy = number_list("--rpy", arguments.rpy or "0,0,0", ("roll", "pitch", "yaw"))
+        given = "0,0,0" if arguments.rpy is None else arguments.rpy
+        rpy = number_list("--rpy", given, ("roll", "pitch", "yaw"))
         return Rotation.from_euler("xyz", rpy).as_matrix()
     quaternion = number_list("--quaternion", arguments.quaternion, "xyzw")
     length = float(np.linalg.norm(quaternion))

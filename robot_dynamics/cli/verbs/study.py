@@ -281,15 +281,16 @@ def _plan(options: dict[str, Any], arm: DrivenArm) -> StudyPlan:
         for name in _VARYING
         if options.get(name) is not None
     }
-    rate = distribution_of("--rate", str(options["rate"] or default_rate))
+    given = default_rate if options["rate"] is None else options["rate"]
+    rate = distribution_of("--rate", str(given))
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
     motions = tuple(_motion(text, robot) for text in str(options["motion"]).split(","))
     if "payload" in vary or options["known_payload"]:
         options = {**options, "frame": frame_or_end_effector(options["frame"], robot, "--frame")}
     moves = options["base_motion"]
-    given = None if options["parameters"] is None else Path(str(options["parameters"]))
-    drives = drives_of(str(options["robot"]), given, robot)
+    file = None if options["parameters"] is None else Path(str(options["parameters"]))
+    drives = drives_of(str(options["robot"]), file, robot)
     if not vary and options["runs"] == _DEFAULTS["runs"]:
         options["runs"] = len(motions)
         Printer(stderr=True)(
