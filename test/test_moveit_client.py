@@ -14,6 +14,7 @@ pytest.importorskip(
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray, KeyValue
 from sensor_msgs.msg import JointState
 
 from action_client import ACTION, Client, moveit_goal
@@ -34,15 +35,22 @@ def arm(domain):
     """The states of an arm that a launch holds still, and a client of its action."""
     peer = Peer(domain)
     states = peer.listen(JointState, "/joint_states", 1000)
+    reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
     with contextmanager(launcher)(domain) as launch:
         process = launch("robot:=ur5", "motion:=none", "rate:=250", *IN_STEP)
         client = Client(peer, FollowJointTrajectory, ACTION)
-        wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
+        wait_for(lambda: tracks(reports), "an arm that follows a reference")
         yield states, client
         os.killpg(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=PATIENCE)
     peer.close()
     assert "Traceback" not in output
+
+
+def tracks(reports):
+    """Return whether the controller has reported that it tracks the reference."""
+    values = [value for msg in reports for status in msg.status for value in status.values]
+    return KeyValue(key="status", value="tracking the reference") in values
 
 
 def comes_to(states, position):

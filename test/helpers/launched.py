@@ -56,11 +56,13 @@ def launcher(domain):
         return processes[-1]
 
     launch.domain = domain
-    yield launch
-    for process in processes:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    try:
+        yield launch
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def is_in_workspace():

@@ -35,10 +35,11 @@ from action_client import (
     largest_jump,
 )
 from arm_system import ArmSystem
+from robot_dynamics.nodes.feedforward import action as nodes_action
 from robot_dynamics.nodes.feedforward.action import ResultServer
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, duration_msg, time_msg
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
-from ros_system import wait_for
+from ros_system import PATIENCE, wait_for
 
 
 def test_cancelling_brings_the_arm_to_rest_under_gravity(client, arm):
@@ -250,7 +251,10 @@ def test_a_node_that_ends_says_so_to_its_client(action, start, peer, how):
     assert "Traceback" not in node.log
 
 
-def test_an_executor_that_ends_once_a_result_is_sent_has_sent_it(action, context, peer):
+def test_an_executor_that_ends_once_a_result_is_sent_has_sent_it(
+    action, context, peer, monkeypatch
+):
+    monkeypatch.setattr(nodes_action, "SEND_TIMEOUT_S", PATIENCE)
     node, handles, ending = Node("slow", context=context), [], threading.Event()
     server = ResultServer(
         node,
