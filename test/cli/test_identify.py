@@ -62,7 +62,7 @@ def test_a_robot_that_is_not_to_be_used_is_written_only_when_asked_for(runs, tmp
     command = ["identify", "planar_2r", str(bad), "--out", str(out)]
     assert main([*command, "--report", str(report)]) == 3
     said = capsys.readouterr()
-    assert "do not use the model of joint 'joint_1'" in said.out
+    assert "do not use the model of joint 'joint_2'" in said.out
     assert "planar_2r: do not use" in said.out and f"wrote {report}\n" in said.out
     assert f"{out} was not written, as the verdict is not to use it; record again" in said.err
     assert report.exists() and not (out.exists() or out.with_suffix(".yaml").exists())

@@ -191,7 +191,7 @@ def test_identified_friction_and_rotors_are_exported_from_their_file(export, tmp
     text = (tmp_path / "arm.c").read_text()
     assert (field(text, "friction"), field(text, "rotor")) == (0.1, 0.02)
     assert field(text, "has_memory") == 1.0
-    assert "planar_2r --parameters found.yaml -o arm.c\n" in text
+    assert "planar_2r --parameters found.yaml --source -o arm.c\n" in text
 
 
 @pytest.mark.thorough
