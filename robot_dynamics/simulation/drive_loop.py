@@ -14,11 +14,16 @@ from robot_dynamics.trajectory.motions import sample_poses
 PERIOD_S = 1e-4
 """Usual period of such drives, s: a plant simulates them with steps of at most this."""
 
+SHORTEST_S = 1e-6
+"""Least step, s: shorter ones would simulate a joint of almost no inertia for ever."""
+
 
 def drive_step(
     dynamics: Dynamics, kd: Array, rate: float, rotor_inertia: Array | None = None
 ) -> float:
     """Return the step of a plant behind drives, s: a whole part of a cycle, at most `PERIOD_S`.
+
+    It is about `SHORTEST_S` at least.
 
     In a step of constant effort the damping of drives changes the velocity of no joint, however
     light, by more than that velocity. With twice that step the joint oscillates.
@@ -35,7 +40,7 @@ def drive_step(
         M = M + np.diag(rotor_inertia)
     root = np.sqrt(np.broadcast_to(kd, (robot.dof,)))
     decay = np.linalg.eigvalsh(root[:, None] * np.linalg.inv(M) * root).max()  # 1/s
-    steps = np.ceil(max(1.0 / PERIOD_S, decay) / rate - 1e-9)
+    steps = np.ceil(np.clip(decay, 1.0 / PERIOD_S, 1.0 / SHORTEST_S) / rate - 1e-9)
     return float(1.0 / (rate * steps))
 
 

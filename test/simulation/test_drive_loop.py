@@ -48,6 +48,11 @@ def test_steps_of_joints_that_are_heavy_enough_are_the_period_of_the_drives(wris
     assert step == PERIOD_S
 
 
+@pytest.mark.parametrize("kd", [1e9, 1e300])
+def test_steps_have_a_least_length_however_stiff_the_drives(wrist, kd):
+    assert drive_step(wrist, np.array([kd]), RATE) == pytest.approx(1e-6, rel=1e-3)
+
+
 @pytest.mark.parametrize("kd", [0.0, 0.5, 25.0])
 def test_a_cycle_is_a_whole_number_of_steps(wrist, kd):
     cycle = 1.0 / (RATE * drive_step(wrist, np.array([kd]), RATE))
