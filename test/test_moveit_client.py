@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -19,6 +20,7 @@ from sensor_msgs.msg import JointState
 
 from action_client import ACTION, Client, moveit_goal
 from launched import launcher
+from robot_dynamics.nodes.runtime.simulated_time import STANDS_S
 from ros_system import PATIENCE, Peer, wait_for
 
 WAY = np.array([0.4, -0.4, 0.4, 0.4, -0.4, 0.4])
@@ -32,7 +34,7 @@ IN_STEP = ("composed:=true", "use_sim_time:=true")
 
 @pytest.fixture(scope="module")
 def arm(domain):
-    """The states of an arm that a launch holds still, and a client of its action."""
+    """The states of an arm that a launch holds still, a client of its action, and the launch."""
     peer = Peer(domain)
     states = peer.listen(JointState, "/joint_states", 1000)
     reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
@@ -40,7 +42,7 @@ def arm(domain):
         process = launch("robot:=ur5", "motion:=none", "rate:=250", *IN_STEP)
         client = Client(peer, FollowJointTrajectory, ACTION)
         wait_for(lambda: tracks(reports), "an arm that follows a reference")
-        yield states, client
+        yield states, client, process
         os.killpg(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=PATIENCE)
     peer.close()
@@ -59,7 +61,7 @@ def comes_to(states, position):
 
 
 def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
-    states, client = arm
+    states, client, _ = arm
     begin = np.array(states[-1].position)
     sent = client.send(moveit_goal(states[-1], WAY))
     assert sent.accepted
@@ -72,7 +74,7 @@ def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
 
 @pytest.mark.thorough
 def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succeeds(arm):
-    states, client = arm
+    states, client, _ = arm
     begin = np.array(states[-1].position)
     # So slow that most of its way is left, however late the motion is seen
     sent = client.send(moveit_goal(states[-1], WAY, duration=8.0))
@@ -86,3 +88,17 @@ def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succee
     status, result = client.ends(back)
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
     comes_to(states, begin)
+
+
+@pytest.mark.thorough
+def test_a_stall_of_all_nodes_with_their_simulation_ends_no_goal(arm):
+    states, client, process = arm
+    sent = client.send(moveit_goal(states[-1], -WAY))
+    for _ in range(3):
+        received = len(states)
+        wait_for(lambda received=received: len(states) > received + 50, "motion")
+        os.killpg(process.pid, signal.SIGSTOP)
+        time.sleep(STANDS_S + 0.5)
+        os.killpg(process.pid, signal.SIGCONT)
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string

@@ -33,6 +33,7 @@ from robot_dynamics.nodes.run_collector import RunCollector
 from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.runtime.simulated_time import TOGETHER_S
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
 from robot_dynamics.simulation import Log
@@ -203,6 +204,8 @@ def _share_time(simulator: SimulatorNode, nodes: Sequence[RobotNode[Any]]) -> No
     """Have a simulator set the clocks of other nodes within the cycle that its time begins."""
     for node in nodes:
         node._time_source.detach_node()  # /clock itself comes later, when that time has passed
+        if node.simulated is not None:
+            node.simulated.stands = TOGETHER_S
     simulator.clocks = [node.get_clock() for node in nodes]
 
 

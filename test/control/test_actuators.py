@@ -150,7 +150,7 @@ def test_a_coupling_of_another_size_is_refused():
         ),
         (
             lambda: Actuators.of_coupling(JOINTS, np.eye(2), ("motor",)),
-            "1 actuators for 2 joints; name one per joint",
+            "1 actuator for 2 joints; name one per joint",
         ),
     ],
 )

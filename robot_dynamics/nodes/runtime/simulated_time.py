@@ -19,16 +19,22 @@ STANDS_S = 1.0
 """Time for which the clock may stand still, s: then the simulation has ended, and time passes as on
 the machine, so that what waits for the simulation ends too."""
 
+TOGETHER_S = 20.0
+"""The same where the simulation runs in this process, s: what keeps one waiting keeps all."""
+
 
 class SimulatedTime:
     """Present time in seconds.
 
     Args:
         clock: Returns the time of the simulation, ns.
+
+    Attributes:
+        stands: Time for which the clock may stand still, s.
     """
 
     def __init__(self, clock: Callable[[], int]) -> None:
-        self._clock, self._lock = clock, Lock()
+        self._clock, self._lock, self.stands = clock, Lock(), STANDS_S
         self._now = self._changed = monotonic()
         self._latest = self._stamp = clock()
 
@@ -42,9 +48,9 @@ class SimulatedTime:
             if passed:
                 self._now += passed if 0.0 < passed < JUMP_S else 0.0
                 self._latest, self._changed = latest, machine
-            elif machine > self._changed + STANDS_S:
-                self._now += machine - self._changed - STANDS_S
-                self._changed = machine - STANDS_S
+            elif machine > self._changed + self.stands:
+                self._now += machine - self._changed - self.stands
+                self._changed = machine - self.stands
             return self._now
 
     def reaches(self, stamp: int) -> None:

@@ -4,7 +4,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from robot_dynamics.nodes.runtime.simulated_time import STANDS_S, SimulatedTime
+from robot_dynamics.nodes.runtime.simulated_time import STANDS_S, TOGETHER_S, SimulatedTime
 
 MS = 1_000_000
 
@@ -53,3 +53,13 @@ def test_time_goes_on_once_the_simulation_has_ended(clock):
         sleep(0.01)
     passed = monotonic() - started - STANDS_S
     assert 0.1 < time() - begun <= passed + 0.05
+
+
+def test_a_process_that_waits_with_its_simulation_takes_it_for_no_end(clock):
+    time = SimulatedTime(clock)
+    time.stands = TOGETHER_S
+    begun = time()
+    sleep(STANDS_S + 0.1)
+    assert time() == begun
+    clock.ns += 4 * MS
+    assert time() - begun == pytest.approx(0.004, abs=1e-9)
