@@ -120,7 +120,7 @@ def _tips(tree: Any) -> list[str]:
 
 def _lost(sent: Sequence[SentTrajectory], report: SoakReport) -> list[str]:
     faults = []
-    if report.accepted < report.trajectories:  # a stop on the way comes back too
+    if report.accepted < report.trajectories:  # a pose that is held may come back too
         faults.append(f"{report.trajectories} trajectories sent, {report.accepted} came back")
     for k, trajectory in enumerate(sent):
         if not trajectory.seen:

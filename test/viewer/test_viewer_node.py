@@ -405,6 +405,7 @@ def test_wrench_that_the_arm_is_to_exert_is_shown_and_counted(nodes, viewer, dom
     msg = WrenchStamped()
     msg.wrench.force.x = 30.0
     wait_for(lambda: publisher.publish(msg) or viewer._load.wrench is not None, "a wrench")
+    wait_for(lambda: np.isfinite(viewer._measured().q).all(), "a state")
     now = viewer._measured()
     peer.close()
     np.testing.assert_array_equal(now.wrench, [30.0, 0.0, 0.0, 0.0, 0.0, 0.0])
