@@ -48,7 +48,7 @@ def prefix(tmp_path_factory):
 def description(driver):
     """The URDF of a driver with mock hardware that has its interfaces."""
     own = Path(os.environ.get("DRIVER_DESCRIPTIONS", "")) / f"{driver.name}.urdf"
-    joints = len(driver.drive_kp.value) if driver.drive_kp else 2
+    joints = driver.joints.value if driver.joints else 2
     small = urdf("of the driver", STATES, finger=None, effort=1000.0, joints=joints)
     root = ElementTree.fromstring(own.read_text() if own.is_file() else small)
     for plugin in root.iterfind("ros2_control/hardware/plugin"):
