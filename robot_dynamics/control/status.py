@@ -80,7 +80,7 @@ REMEDIES = {
     Status.SILENT: "; the hardware keeps the last efforts, or brakes: stop the arm, then see why "
     "none come",
 }
-"""What to do in every status; {node} is the name of the node."""
+"""Remedy for every status, behind its words; {node} is the name of the node."""
 
 WITHOUT_STATES = (Status.WAITING, Status.OPEN_LOOP, Status.SILENT)
 """Statuses of a controller that has no present state."""

@@ -66,7 +66,7 @@ NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
 """Kinds of a target."""
 
 MEASURED, UNMEASURED = 1.0, 2.0
-"""Whether a measured wrench controls the force with which the end effector presses."""
+"""Values of `pressing`: a measured wrench controls the force, or none comes."""
 
 TURN: tuple[int, ...] = (3, 3)
 

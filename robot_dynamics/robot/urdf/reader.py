@@ -59,7 +59,7 @@ from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rota
 from robot_dynamics.version import SITE
 
 POSITION = {"lower": "position", "upper": "position"}
-"""What attributes of <limit> limit, other than their names say."""
+"""Quantities that attributes of <limit> bound, where their names are others."""
 
 OPEN_CHAIN = "efforts are those of the open chain"
 """Words of the warning about a loop."""
