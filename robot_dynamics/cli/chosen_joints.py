@@ -14,6 +14,7 @@ from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import TOOL0, default_end_effector
+from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.motions import middle_pose
 
 logger = logging.getLogger(__name__)
@@ -134,13 +135,12 @@ def lock_positions(text: str | None, robot: Robot) -> dict[str, float]:
         name: number(f"--lock: {name}", value, ArgumentError)
         for name, value in name_pairs("--lock", text or "").items()
     }
-    for joint in robot.independent_joints:
+    for i, joint in enumerate(robot.independent_joints):
         q, (low, high) = positions.get(joint.name), (joint.limits.lower, joint.limits.upper)
         if q is not None and math.isfinite(q) and not low <= q <= high:
-            unit = "rad" if joint.type.rotates else "m"
             logger.warning(
                 "--lock: joint '%s' at %g is outside its limits, %.4g to %.4g %s",
-                *(joint.name, q, low, high, unit),
+                *(joint.name, q, low, high, unit_of(robot, i, "position")),
             )
     return positions
 
