@@ -20,8 +20,8 @@ from robot_dynamics.control.targets import (
 )
 from robot_dynamics.control.task_settings import FRAME, EndEffectorMobility, TaskSettings
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.robot.units import unit_of
 from robot_dynamics.spatial import Pose
-from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model

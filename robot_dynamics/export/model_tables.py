@@ -28,8 +28,8 @@ from robot_dynamics.foundation.numbers import whole_numbers
 from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.units import UNITS
 from robot_dynamics.spatial import UPPER
-from robot_dynamics.trajectory.motion_limits import UNITS
 
 
 class Tables:

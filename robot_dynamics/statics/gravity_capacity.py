@@ -8,6 +8,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.units import unit_of
 from robot_dynamics.trajectory.motions import sample_poses
 
 POSES, SEARCH_STEPS = 2000, 12
@@ -58,7 +59,7 @@ def overloaded_joints(dynamics: Dynamics) -> list[str]:
     for i, (effort, q) in enumerate(worst_gravity(dynamics)):
         limit = float(robot.limits.effort[i])
         if 0.0 < limit < effort:
-            unit = "N m" if robot.independent_joints[i].type.rotates else "N"
+            unit = unit_of(robot, i, "effort")
             names = robot.joint_names
             pose = ", ".join(f"{name} {x:.3g}" for name, x in zip(names, q, strict=True))
             lines.append(

@@ -14,6 +14,7 @@ import numpy as np
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.units import unit_of
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.trajectory.trajectory import State, Trajectory
@@ -31,15 +32,6 @@ CHUNK = 4096
 QUANTITIES = ("position", "velocity", "acceleration", "effort")
 """Quantities in the order in which they are reported. A motion far out of range is also too fast
 and takes too much effort, but slowing it down would not help."""
-
-UNITS = {
-    "position": ("rad", "m"),
-    "velocity": ("rad/s", "m/s"),
-    "acceleration": ("rad/s^2", "m/s^2"),
-    "effort": ("N m", "N"),
-    "frequency": ("Hz", "Hz"),
-}
-"""Units of quantities of a joint that rotates, and of one that slides."""
 
 EFFORT_SHARE = 0.8
 """Share of the effort limits that a motion of the package's own choice may need."""
@@ -226,11 +218,6 @@ def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:
     t = np.union1d(np.linspace(trajectory.start, trajectory.end, count), trajectory.breaks)
     for k in range(0, len(t), CHUNK):
         yield t[k : k + CHUNK], trajectory.sample(t[k : k + CHUNK])
-
-
-def unit_of(robot: Robot, i: int, quantity: str) -> str:
-    """Return the unit of one of `UNITS` of joint i."""
-    return UNITS[quantity][not robot.independent_joints[i].type.rotates]
 
 
 # -- policies: accept, slow down or refuse a motion ------------------------------------------------

@@ -14,6 +14,7 @@ from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.units import unit_of
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
 from robot_dynamics.simulation.base_motions import read_base_motion
 from robot_dynamics.simulation.compiled_plant import fastest_plant
@@ -118,7 +119,7 @@ def check_in_range(robot: Robot, q: Array) -> None:
     if not len(outside):
         return
     i = outside[0]
-    unit = "rad" if rotates[i] else "m"
+    unit = unit_of(robot, int(i), "position")
     in_degrees = (np.abs(q[rotates]) > 2.0 * np.pi).any()  # more than a turn
     raise ArgumentError(
         f"parameter 'initial_positions': joint '{robot.joint_names[i]}' at {q[i]:.7g} {unit} is "
