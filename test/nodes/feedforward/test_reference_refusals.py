@@ -73,10 +73,16 @@ def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(sy
         wait_for(lambda: len(references) > count, "references")
         return np.array(references[-1].position)
 
+    def at_rest():
+        """Whether the last 50 references are the same: a busy node ends motions late."""
+        last = [msg.position for msg in references[-50:]]
+        return len(last) == 50 and all(position == last[0] for position in last)
+
     def refused(why):
         begin = len(feedforward.log)
         sent(lambda: REFUSED + why in feedforward.log[begin:], why)
-        rest = after(50)  # earlier motions have ended
+        wait_for(at_rest, "the end of earlier motions")
+        rest = after(1)
         send()
         assert np.abs(after(30) - rest).max() < 1e-9
         return rest
