@@ -43,6 +43,7 @@ def run(notebook: Notebook) -> tuple[Notebook, dict[str, Any]]:
         np.printoptions(precision=8, suppress=False),  # of a new process
     ):
         mpl.use("Agg")
+        plt.close("all")  # what the caller left open is no output
         os.chdir(folder)
         try:
             for cell in notebook["cells"]:
