@@ -14,7 +14,7 @@ from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import TOOL0, default_end_effector
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.trajectory.motions import middle_pose
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.logic import chosen, either, less, negated
 from robot_dynamics.foundation.numbers import short_number
-from robot_dynamics.robot.units import UNITS, unit_of
+from robot_dynamics.robot.joint_units import UNITS, unit_of
 
 if TYPE_CHECKING:
     from robot_dynamics.robot.robot import Robot

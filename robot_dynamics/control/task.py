@@ -20,7 +20,7 @@ from robot_dynamics.control.targets import (
 )
 from robot_dynamics.control.task_settings import FRAME, EndEffectorMobility, TaskSettings
 from robot_dynamics.foundation.arrays import Array, frozen
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.spatial import Pose
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from robot_dynamics.control.status import (
 from robot_dynamics.export.literals import number, text, vector
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import whole_numbers
+from robot_dynamics.robot.joint_units import UNITS
 from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.robot.units import UNITS
 from robot_dynamics.spatial import UPPER
 
 

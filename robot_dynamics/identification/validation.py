@@ -27,8 +27,8 @@ from robot_dynamics.identification.regimes import (
 from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.recordings.signals import Signals, recordings_of, signals
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.units import unit_of
 
 GOOD = 0.15
 """Largest relative residual of a good model."""

@@ -33,7 +33,7 @@ from robot_dynamics.nodes.runtime.online_model import (
 )
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 
 STATES_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Depth for all states between two cycles at 1 kHz and more: the filter needs every state."""

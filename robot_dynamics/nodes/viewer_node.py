@@ -23,7 +23,7 @@ from robot_dynamics.nodes.runtime.robot_description import RobotParameters, move
 from robot_dynamics.nodes.viewer_requests import ViewerRequests
 from robot_dynamics.nodes.viewer_task_space import MEASURED, TaskSpaceRequests
 from robot_dynamics.robot import Inertia, Robot, known_robots, read_urdf
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.controls import MOVING, UNCHANGED, StackControls

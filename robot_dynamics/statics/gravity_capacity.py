@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.trajectory.motions import sample_poses
 
 POSES, SEARCH_STEPS = 2000, 12

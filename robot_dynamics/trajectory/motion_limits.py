@@ -13,8 +13,8 @@ import numpy as np
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.units import unit_of
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.trajectory.trajectory import State, Trajectory

@@ -68,7 +68,7 @@ from robot_dynamics.nodes.runtime.drive_parameters import DeclaredDriveGains, ac
 from robot_dynamics.nodes.runtime.friction_input import FrictionInput
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.trajectory.motions import middle_pose
 

@@ -14,7 +14,7 @@ from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.units import unit_of
+from robot_dynamics.robot.joint_units import unit_of
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
 from robot_dynamics.simulation.base_motions import read_base_motion
 from robot_dynamics.simulation.compiled_plant import fastest_plant
