@@ -22,16 +22,36 @@ ACTION = f"/{NODE}/follow_joint_trajectory"
 EXACT = 1e-9  # doubles survive messages; torques below 100 N m
 
 
-class EchoingArm:
-    """An arm at `reference` plus `error`, or where it is `led`; mute while not `talking`."""
+PERIOD = 0.01  # s, of the arm's states
+BEHIND = 4
+"""Periods by which a reference may be older than the clock before the clock waits for it."""
+QUIET = 50
+"""Periods after which a node that publishes no reference is waited for no longer: half a second."""
 
-    def __init__(self, peer, prefix=""):
+
+class EchoingArm:
+    """An arm at `reference` plus `error`, or where it is `led`; mute while not `talking`.
+
+    Its clock waits for the node, whose time it is: on a busy machine neither finds the other late.
+
+    Args:
+        peer: Node that publishes.
+        prefix: Namespace of the topics, with a slash at its end.
+        clock: SteppedClock of a node with use_sim_time.
+    """
+
+    def __init__(self, peer, prefix="", clock=None):
         self.error, self.talking, self.led = np.zeros(2), True, None
         self.references = peer.listen(JointState, f"{prefix}reference")
         self._states = peer.node.create_publisher(JointState, f"{prefix}joint_states", 1)
-        peer.node.create_timer(0.005, self._publish)
+        self.clock, self._count, self._waited = clock, 0, QUIET
+        peer.node.create_timer(PERIOD, self._publish)
 
     def _publish(self):
+        if self.clock is not None:
+            if not self._keeps_up():
+                return
+            self.clock.step()
         q, qd = START, np.zeros(2)
         if self.references:
             q, qd = self.references[-1].position, self.references[-1].velocity
@@ -41,6 +61,16 @@ class EchoingArm:
             self._states.publish(
                 JointState(name=NAMES, position=list(q + self.error), velocity=list(qd))
             )
+
+    def _keeps_up(self):
+        """Whether the node publishes at the pace of the clock, or not at all for long."""
+        count = len(self.references)
+        self._waited = 0 if count > self._count else self._waited + 1
+        self._count = count
+        if self._waited >= QUIET:
+            return True
+        last = 1e-9 * nanoseconds(self.references[-1].header.stamp)
+        return self.clock.seconds - last < (BEHIND - 0.5) * PERIOD
 
     def at(self):
         """Return its desired positions, shape (n,), rad."""

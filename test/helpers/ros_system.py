@@ -204,7 +204,11 @@ class SteppedClock:
 
     def step(self):
         """Let a period pass."""
-        self._now += self._period
+        self.jump(1e-9 * self._period)
+
+    def jump(self, seconds):
+        """Let this time pass at once, s; or go back by it."""
+        self._now += round(1e9 * seconds)
         self._publisher.publish(self._message())
 
 

@@ -15,9 +15,10 @@ def action():
 
 @pytest.fixture(scope="module")
 def echoing_arm(peer):
-    from action_client import EchoingArm
+    from action_client import PERIOD, EchoingArm
+    from ros_system import SteppedClock
 
-    return EchoingArm(peer)
+    return EchoingArm(peer, clock=SteppedClock(peer, PERIOD))
 
 
 @pytest.fixture
@@ -31,7 +32,12 @@ def arm(echoing_arm):
 def node(action, start_for_module, echoing_arm):
     from action_client import NODE
 
-    parameters = {"urdf_path": "planar_2r", "rate": 200.0, "action_monitor_rate": 50.0}
+    parameters = {
+        "urdf_path": "planar_2r",
+        "rate": 100.0,
+        "action_monitor_rate": 50.0,
+        "use_sim_time": True,
+    }
     node = start_for_module(NODE, parameters)
     node.wait_for_log("ready for trajectories")
     return node
