@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -68,7 +67,7 @@ def _lines(robot: KinematicTree, visuals: bool, comment: str) -> Iterator[str]:
     yield '<?xml version="1.0"?>'
     if comment:
         yield f"<!-- {' '.join(comment.replace('--', '- -').split())} -->"
-    yield f"<robot name={quoteattr(robot.name)}>"
+    yield f"<robot name={_quoted(robot.name)}>"
     if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
         yield f'  <gravity xyz="{_numbers(robot.gravity)}"/>'
     yield from (f"  {shape}" for shape in shapes.get("", ()))
@@ -80,9 +79,19 @@ def _lines(robot: KinematicTree, visuals: bool, comment: str) -> Iterator[str]:
         if name in robot.frames:
             frame = robot.frames[name]
             weld = _free_name(f"{name}_joint", [joint.name for joint in robot.joints])
-            yield f"  <link name={quoteattr(name)}/>"
+            yield f"  <link name={_quoted(name)}/>"
             yield from _joint(Joint(weld, JointType.FIXED, frame.link, name, frame.pose))
     yield "</robot>"
+
+
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {c: f"&#{ord(c)};" for c in "\t\n\r"}
+)
+
+
+def _quoted(text: str) -> str:
+    """Return the value of an attribute; `xml.sax.saxutils` takes as long to import as a verb."""
+    return f'"{text.translate(_ENTITIES)}"'
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
@@ -90,7 +99,7 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 
 
 def _link(link: Link, shapes: Sequence[str]) -> Iterator[str]:
-    body, name = link.inertia, quoteattr(link.name)
+    body, name = link.inertia, _quoted(link.name)
     still = body.mass == 0.0 and not (np.any(body.second_moment) or np.any(body.first_moment))
     if still and not shapes:
         yield f"  <link name={name}/>"
@@ -118,8 +127,8 @@ def _joint(joint: Joint) -> Iterator[str]:
     bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
     if kind is JointType.REVOLUTE and not bounded:
         kind = JointType.CONTINUOUS
-    yield f'  <joint name={quoteattr(joint.name)} type="{kind.value}">'
-    yield f"    <parent link={quoteattr(joint.parent)}/><child link={quoteattr(joint.child)}/>"
+    yield f'  <joint name={_quoted(joint.name)} type="{kind.value}">'
+    yield f"    <parent link={_quoted(joint.parent)}/><child link={_quoted(joint.child)}/>"
     yield f"    {_origin(joint.origin)}"
     if kind.free or not joint.moves:
         if kind is JointType.PLANAR:
@@ -142,7 +151,7 @@ def _joint(joint: Joint) -> Iterator[str]:
         values = _number(joint.damping), _number(joint.friction)
         yield '    <dynamics damping="{}" friction="{}"/>'.format(*values)
     if joint.mimic is not None:
-        leader, follows = quoteattr(joint.mimic.joint), joint.mimic
+        leader, follows = _quoted(joint.mimic.joint), joint.mimic
         numbers = f'multiplier="{_number(follows.multiplier)}" offset="{_number(follows.offset)}"'
         yield f"    <mimic joint={leader} {numbers}/>"
     yield "  </joint>"
