@@ -227,7 +227,8 @@ class CompiledRobot:
     @cached_property
     def _reduced_to_solve(self) -> ReducedRobot:
         """The reduced robot for equations that are solved for accelerations."""
-        return _reduction().reduce(self._tree, self._search, self._progress, accelerations=True)
+        reduce_to_solve = _reduction().reduce_to_solve
+        return reduce_to_solve(self._tree, self._reduced, self._search, self._progress)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
         return compile_program(

@@ -15,6 +15,11 @@ serves only to write equations.
 """
 
 from robot_dynamics.reduction.augmented_body_columns import ReducedRobot
-from robot_dynamics.reduction.reduced_robot import HARMLESS, Progress, reduce
+from robot_dynamics.reduction.reduced_robot import (
+    HARMLESS,
+    Progress,
+    reduce,
+    reduce_to_solve,
+)
 
-__all__ = ["HARMLESS", "Progress", "ReducedRobot", "reduce"]
+__all__ = ["HARMLESS", "Progress", "ReducedRobot", "reduce", "reduce_to_solve"]

@@ -72,6 +72,23 @@ def reduce(
     return replace(default, length_unit=units(default)[0], torque_residual=change)
 
 
+def reduce_to_solve(
+    robot: Robot, reduced: ReducedRobot, search: bool = False, progress: Progress | None = None
+) -> ReducedRobot:
+    """Rewrite a robot for equations that are solved for accelerations.
+
+    Args:
+        robot: Any robot, as numbers.
+        reduced: Result of `reduce`, which serves unless it loses digits of accelerations.
+        search: As of `reduce`.
+        progress: As of `reduce`.
+    """
+    change = change_of(merge_fixed(robot), reduced, accelerations=True)
+    if change <= HARMLESS:
+        return replace(reduced, torque_residual=change)
+    return reduce(robot, search, progress, accelerations=True)
+
+
 # -- the rule for runs of parallel joints ----------------------------------------------------
 
 

@@ -22,7 +22,8 @@ from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.compiler.graph.optimize import PASSES, gather_multiples, optimize
 from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.formulations import newton_euler
-from robot_dynamics.reduction import HARMLESS, reduce
+from robot_dynamics.reduction import HARMLESS, reduce, reduce_to_solve
+from robot_dynamics.reduction.reduced_robot import change_of
 from robot_dynamics.robot.endpoint import wrench_on_link
 from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
@@ -125,6 +126,27 @@ def test_reduced_example_robots_have_the_same_torques(path):
     state = state_of(tree, 0)
     expected = newton_euler.inverse_dynamics(tree, *state, {})
     assert relative_error(efforts(reduce(tree), state), expected) < SNAPPED
+
+
+@given(robots())
+def test_what_serves_accelerations_is_not_reduced_again(robot):
+    tree = merge_fixed(robot)
+    reduced, own = reduce(tree), reduce(tree, accelerations=True)
+    found = reduce_to_solve(tree, reduced)
+    change = change_of(tree, reduced, accelerations=True)
+    assert (found.robot is reduced.robot) == (change <= HARMLESS)
+    assert found.torque_residual <= max(HARMLESS, own.torque_residual)
+
+
+def test_what_loses_digits_of_accelerations_is_reduced_again():
+    tree = merge_fixed(renaud_6r())
+    reduced = reduce(tree)
+    *links, finger = reduced.robot.links
+    spoiled = replace(finger, inertia=finger.inertia + Inertia(1e-9, np.zeros(3), np.eye(3) * 1e-9))
+    worse = replace(reduced, robot=replace(reduced.robot, links=(*links, spoiled)))
+    found = reduce_to_solve(tree, worse)
+    assert change_of(tree, worse, accelerations=True) > HARMLESS
+    assert change_of(tree, found, accelerations=True) <= HARMLESS
 
 
 SEARCHES = [pytest.param(arm, marks=() if arm == "ur5" else THOROUGH) for arm in ARMS]
