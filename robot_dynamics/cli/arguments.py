@@ -117,7 +117,7 @@ def load_robot(
     moving: bool = True,
     inertia: bool = True,
     free_joints: bool = False,
-    every_warning: bool = False,
+    warnings: list[str] | None = None,
 ) -> Robot:
     """Return the robot of a name or path.
 
@@ -126,7 +126,7 @@ def load_robot(
         moving: Whether to refuse a robot without moving joints.
         inertia: Whether to refuse a joint that moves no inertia.
         free_joints: Whether floating and planar joints are taken.
-        every_warning: Whether to print all warnings about the file, and not their number alone.
+        warnings: Takes the warnings about the file, of which otherwise the number is printed.
 
     Raises:
         ArgumentError: If it is a recording.
@@ -137,14 +137,15 @@ def load_robot(
     if name.endswith(RECORDINGS):
         raise ArgumentError(f"{name}: is no robot; give the robot before the recording")
     path = located(name)
-    with collected() as warnings:
+    with collected() as found:
         robot = read_urdf(path, require_inertia=inertia, free_joints=free_joints)
-    shown = [
-        text for text in warnings if every_warning or any(words in text for words in OF_ALL_EFFORTS)
-    ]
+    if warnings is not None:
+        warnings += found
+        found = []
+    shown = [text for text in found if any(words in text for words in OF_ALL_EFFORTS)]
     for text in shown:
         logger.warning("%s", text)
-    if left := len(warnings) - len(shown):
+    if left := len(found) - len(shown):
         print_all = f"robot-dynamics info {shlex.quote(name)}"
         logger.warning("%s about the URDF, which `%s` prints", counted(left, "warning"), print_all)
     if moving and not robot.dof:

@@ -7,6 +7,7 @@ import logging
 import math
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from robot_dynamics.cli.arguments import load_robot
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
@@ -64,7 +65,7 @@ def frame_or_end_effector(frame: str | None, robot: Robot, option: str) -> str:
     return end_effector
 
 
-def robot_of(arguments: argparse.Namespace, **options: bool) -> Robot:
+def robot_of(arguments: argparse.Namespace, **options: Any) -> Robot:
     """Return the robot of a command line, without the joints of `still_joints`.
 
     Args:

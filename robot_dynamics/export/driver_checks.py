@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from robot_dynamics.control.added_efforts import GRAVITY
-from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.export.driver_profile import Driver
 from robot_dynamics.foundation.numbers import counted
@@ -127,7 +126,7 @@ def check_efforts(name: str, robot: Robot, driver: Driver | None) -> None:
                     "its <limit>"
                 )
     if driver is None or GRAVITY not in driver.adds.value:
-        overloaded = overloaded_joints(Dynamics(robot))
+        overloaded = overloaded_joints(robot)
         if overloaded:
             raise RobotError(
                 f"{name}: {overloaded[0]}; {len(overloaded)} of {counted(robot.dof, 'joint')} "

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.kinematic_tree import Joint, JointType, joint_pose
+from robot_dynamics.robot.kinematic_tree import Joint, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
 from robot_dynamics.spatial import Pose, skew
@@ -174,23 +174,11 @@ def no_limit(names: Iterable[str]) -> str:
 
 
 def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
-    """Yield the missing and implausible limits of a joint that moves a mass, kg."""
+    """Yield the implausible limits of a joint that moves a mass, kg."""
     kind = "rotates" if joint.type.rotates else "slides"
     angle, effort = ("rad", "N m") if joint.type.rotates else ("m", "N")
     limits = joint.limits
-    endless = joint.type is JointType.CONTINUOUS
     span = limits.upper - limits.lower
-    missing = [
-        name
-        for name, value in (
-            ("position", 0.0 if endless else span),
-            ("velocity", limits.velocity),
-            ("effort", limits.effort),
-        )
-        if not np.isfinite(value)
-    ]
-    if missing:
-        yield no_limit(missing)
     if np.isfinite(span) and span > FAR[kind]:
         yield f"moves by {span:.4g} {angle}; is the range in degrees or millimetres?"
     if np.isfinite(limits.velocity) and limits.velocity > FAST[kind]:
@@ -199,16 +187,8 @@ def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
         yield f"effort limit {limits.effort:.4g} {effort} is a placeholder, or in other units"
 
 
-def plausibility_warnings(robot: Robot) -> Iterator[str]:
-    """Yield warnings about implausible data, link by link and joint by joint."""
-    for link in robot.links[1:]:
-        body = link.inertia
-        for fault in body_faults(float(body.mass), body.com, body.about_com):
-            yield f"link '{link.name}': {fault}"
-    for name in massless_links(robot):
-        yield f"link '{name}': {MASSLESS}"
-    for name in inertialess_joints(robot):
-        yield f"joint '{name}': {INERTIALESS}"
+def limit_warnings(robot: Robot) -> Iterator[str]:
+    """Yield a warning about each implausible limit; the reader names those that are missing."""
     bodies = outward_bodies(robot)
     for joint in robot.moving_joints:
         if joint.mimic is None and not joint.part_of:

@@ -10,6 +10,7 @@ import pytest
 
 from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
+from robot_dynamics.cli.verbs import info
 from robot_dynamics.formulations import FORMULATIONS
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import find_robot, read_urdf
@@ -44,6 +45,14 @@ def test_info_has_joints_masses_table_and_operations(capsys, planar):
     count = Dynamics(planar).operation_count("inverse")
     assert found["operations"]["inverse"]["multiplications"] == count.multiplications
     assert found["warnings"] == []
+
+
+def test_operations_of_many_joints_are_counted_where_asked(capsys, monkeypatch):
+    monkeypatch.setattr(info, "MOST_JOINTS", 1)
+    assert answer(capsys, "info", "planar_2r")["operations"] == {}
+    assert answer(capsys, "info", "planar_2r", "--count")["operations"].keys() == {*info.COUNTED}
+    assert main(["info", "planar_2r"]) == 0
+    assert "equations: more than 1 joints; --count counts" in capsys.readouterr().out
 
 
 @pytest.mark.thorough

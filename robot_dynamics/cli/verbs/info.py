@@ -31,7 +31,6 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.chosen_joints import still_joints
 from robot_dynamics.cli.output import Printer, add_json, print_json
-from robot_dynamics.cli.warnings_shown import collected
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.drivers import recognized
@@ -45,7 +44,7 @@ from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.endpoint import end_effector_by_rule
-from robot_dynamics.robot.plausibility import inertialess_joints, plausibility_warnings
+from robot_dynamics.robot.plausibility import inertialess_joints, limit_warnings
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.document import ESTIMATES
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
@@ -59,6 +58,9 @@ ESTIMATED = "efforts of them may be off by a half; identify the arm before you r
 
 COUNTED: tuple[str, ...] = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 """Kernels whose operations are counted."""
+
+MOST_JOINTS = 16
+"""Joints up to which they are counted unasked; a humanoid takes seconds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,33 +87,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=output_file, metavar="FILE", help="URDF with the estimates to write"
     )
+    parser.add_argument(
+        "--count",
+        action="store_true",
+        help=f"count operations also of more than {MOST_JOINTS} joints, which takes seconds",
+    )
     add_formulation(parser, "count")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print joints, chain, warnings and operation counts."""
-    with collected() as said:
-        whole = load_robot(arguments.robot, moving=False, inertia=False, every_warning=True)
+    found: list[str] = []
+    whole = load_robot(arguments.robot, moving=False, inertia=False, warnings=found)
     estimates: Mapping[str, str] = {}
     if arguments.estimate_inertia:
         whole, estimates = _estimated(arguments, whole)
     elif arguments.output is not None:
         raise ArgumentError("--output writes a URDF with estimates; add --estimate-inertia")
-    still = still_joints(arguments, whole)
-    robot = whole.with_locked(still) if still else whole
+    locked = still_joints(arguments, whole)
+    robot = whole.with_locked(locked) if locked else whole
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
     hardware = read_hardware(located(arguments.robot))
     driver = recognized(hardware)
     fitting = wirings(robot.joint_names, hardware, driver)
-    found, kernels = list(plausibility_warnings(robot)), COUNTED
-    if inertialess_joints(robot):
-        kernels = ()
-    else:
+    found += limit_warnings(robot)
+    still = inertialess_joints(robot)
+    if not still:
+        found += overloaded_joints(robot)
+    kernels = () if still or (robot.dof > MOST_JOINTS and not arguments.count) else COUNTED
+    if kernels:
         say("counting operations")
-        found += overloaded_joints(dynamics)
     if arguments.json:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in kernels}
@@ -138,12 +146,13 @@ def run(arguments: argparse.Namespace) -> int:
         show(hardware_table(hardware))
         known = "not known" if driver is None else f"{driver.name}, robot-dynamics drivers"
         show(f"driver: {known}", *(f"wiring: {wiring}" for wiring in fitting), "")
-    if not arguments.quiet:
-        found = [text for text in found if not _repeats(text, said)]
     if found:
         show("warnings", *(f"  {warning}" for warning in found), "")
+    if still:
+        show(f"equations: none, as joint '{still[0]}' moves no inertia")
+        return 0
     if not kernels:
-        show("equations: none, as long as a joint moves no inertia")
+        show(f"equations: more than {MOST_JOINTS} joints; --count counts their operations")
         return 0
     operations = ("multiplications", "additions", "sines, cosines", "divisions")
     table = TextTable(f"equations ({arguments.formulation})", ["kernel"], operations)
@@ -158,13 +167,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
     show(table)
     return 0
-
-
-def _repeats(warning: str, said: Sequence[str]) -> bool:
-    """Return whether the reader of the file has printed a warning, with its line."""
-    subject, _, problem = warning.partition(": ")
-    name = subject[subject.index("'") :]
-    return any(name in text and problem in text for text in said)
 
 
 def about(robot: Robot) -> dict[str, Any]:
