@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
+from oracles import (
+    distinct_examples,
+    example_id,
+    example_robot,
+    invertible_examples,
+    pin_model,
+    relative_error,
+)
 from robot_dynamics.algorithms.articulated_body import factorise_mass_matrix, forward_dynamics
 from robot_dynamics.algorithms.composite_body import elimination_parents, mass_matrix, solve
 from robot_dynamics.formulations import newton_euler
@@ -22,13 +29,13 @@ def uncoupled(robot):
 
 
 # float64 on both sides: worst example 2e-12; one wrong sign gives 1e-2 and more
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize(
+    "path", [x for x in distinct_examples() if x in invertible_examples()], ids=example_id
+)
 def test_accelerations_agree_with_pinocchio(path):
     tree = uncoupled(example_robot(path))
     q, qd, tau = random_state(tree, seed=2)
     oracle = pin_model(tree, path)
-    if tree.dof and np.linalg.cond(oracle.mass_matrix(q)) > 1e15:
-        pytest.skip("some joints move no mass: no accelerations")
     theirs = oracle.pin.aba(
         oracle.model, oracle.data, oracle.positions(q), oracle.E @ qd, oracle.E @ tau
     )

@@ -17,9 +17,8 @@ from robot_dynamics.recordings.signals import signals
 from robot_dynamics.robot import find_robot, read_urdf
 
 FOLDER = os.environ.get("ROBOT_DYNAMICS_RECORDINGS")
-pytestmark = pytest.mark.skipif(
-    not FOLDER, reason="ROBOT_DYNAMICS_RECORDINGS names no folder of recordings"
-)
+if not FOLDER:
+    pytest.skip("ROBOT_DYNAMICS_RECORDINGS names no folder of recordings", allow_module_level=True)
 
 # Percent by joint that plain weighted least squares with viscous and Coulomb friction and offset
 # leaves of the last 30 % when it is fitted on the first 70 %

@@ -115,14 +115,12 @@ def test_search_changes_no_torque(robot, seed):
     assert relative_error(efforts(reduce(robot, search=True), state), expected) < 100 * ROUND_OFF
 
 
-SOME = example_urdfs()[::3]
+SOME = [path for path in example_urdfs()[::3] if merge_fixed(example_robot(path)).joints]
 
 
 @pytest.mark.parametrize("path", examples(list(filter(has_few_joints, SOME)), SOME))
 def test_reduced_example_robots_have_the_same_torques(path):
     tree = merge_fixed(example_robot(path))
-    if not tree.joints:
-        pytest.skip("nothing moves")
     state = state_of(tree, 0)
     expected = newton_euler.inverse_dynamics(tree, *state, {})
     assert relative_error(efforts(reduce(tree), state), expected) < SNAPPED

@@ -11,6 +11,8 @@ import pickle
 import sys
 import threading
 import weakref
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -66,12 +68,11 @@ def of_doubles(pointer):
 
 
 def numba_view(result):
-    numba = pytest.importorskip("numba", reason="numba is not installed")
-    return numba.njit(lambda x: x[:])(result)
+    return import_module("numba").njit(lambda x: x[:])(result)
 
 
 def torch_view(result):
-    return pytest.importorskip("torch", reason="torch is not installed").from_numpy(result)
+    return import_module("torch").from_numpy(result)
 
 
 WAYS = {
@@ -102,8 +103,6 @@ WAYS = {
         lambda result: result.view([("a", float, (3,))])["a"],
         lambda field: field[0],
     ),
-    "numba": (numba_view, np.asarray),
-    "torch": (torch_view, lambda tensor: tensor.numpy()),
     "pickle buffer": (pickle.PickleBuffer, np.asarray),
     "tuple": (lambda result: (result,), lambda held: held[0]),
     "object array": (lambda result: np.array([result, None], object), lambda held: held[0]),
@@ -119,6 +118,8 @@ WAYS = {
         np.asarray,
     ),
 }
+OTHERS = {"numba": (numba_view, np.asarray), "torch": (torch_view, lambda tensor: tensor.numpy())}
+WAYS |= {name: way for name, way in OTHERS.items() if find_spec(name)}
 
 
 class Capsule:
