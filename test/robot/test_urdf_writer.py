@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given
 from lxml import etree
 from numpy.testing import assert_allclose
@@ -101,6 +100,8 @@ def test_the_rail_of_a_slide_starts_at_the_link_that_holds_it():
 
 
 def test_what_a_urdf_cannot_hold_is_refused():
+    import sympy  # here: every worker imports this file, and this takes 0.3 s
+
     robot = read_urdf(find_robot("planar_2r"))
     negative = Inertia(-1.0, np.zeros(3), np.eye(3))
     bad = replace(robot, links=(*robot.links[:-1], replace(robot.links[-1], inertia=negative)))

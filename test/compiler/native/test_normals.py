@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from robot_dynamics.compiler.native.loop.loop_steps import Normals, Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
@@ -25,6 +24,8 @@ def test_native_code_draws_the_numbers_of_python():
 
 
 def test_numbers_are_normal_and_streams_do_not_know_of_each_other():
+    from scipy import stats  # here: every worker imports this file, and this takes 0.3 s
+
     drawn = normals(np.arange(50, dtype=np.uint64) * np.uint64(977), 0, 4000)
     assert stats.kstest(drawn.ravel(), "norm").pvalue > 0.001
     neighbours = np.corrcoef(drawn)[np.triu_indices(50, 1)]
