@@ -259,7 +259,8 @@ class Loop:
                 gc.disable()
                 stack.callback(gc.enable)
             self.on_scheduled(self.scheduling)
-            stack.callback(gc.unfreeze)
+            if not gc.get_freeze_count():  # else the program keeps what it froze itself
+                stack.callback(gc.unfreeze)
             stack.callback(self._rest)
 
             def going() -> bool:
