@@ -19,11 +19,12 @@ from robot_dynamics.control.collision import (
     Collision,
     ObserverSettings,
     ObserverState,
+    contact_rows,
     default_thresholds,
     identified_thresholds,
-    observer_kernel,
-    observer_settings,
+    observer_equations,
 )
+from robot_dynamics.control.friction import FrictionRows
 from robot_dynamics.control.limits import velocity_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification import Recording, identify
@@ -210,23 +211,25 @@ def observed(
     held = (tau[:-1:2] + 4.0 * tau[1::2] + tau[2::2]) / 6.0  # Simpson's mean of every period
     q, qd = q[::2], qd[::2]
     qd = qd + NOISE * np.random.default_rng(seed).standard_normal(qd.shape)
-    p, rate = (x.reshape(q.shape) for x in case.model.momentum(q.reshape(-1, n), qd.reshape(-1, n)))
-    collision, count = Collision(), q.shape[1]
-    settings = observer_settings(case.model, Collision(threshold=case.threshold))
-    kernel = observer_kernel(n)
-    state = np.zeros((count, len(ObserverState._fields), n))
-    first, later = (
-        np.tile(scalars, (count, 1))
-        for scalars in ((1.0, collision.gain, 1.0), (PERIOD_S, collision.gain, 0.0))
+    moved = case.model.dynamics.momentum(q.reshape(-1, n), qd.reshape(-1, n))
+    p, rate = (x.reshape(q.shape) for x in moved)
+    model, collision = case.model, Collision(threshold=case.threshold)
+    own = model.friction or Friction.none(n)
+    settings = ObserverSettings.of(
+        FrictionRows(*(getattr(own, name) for name in FrictionRows._fields)),
+        model.friction_width,
+        0.0 if model.rotor_inertia is None else model.rotor_inertia,
+        contact_rows(model, collision),
     )
-    own = np.tile(settings, (count, 1, 1))
     effort, band = np.empty((2, *q.shape))
-    none, rows = np.zeros_like(q[0]), [ObserverState._fields.index(x) for x in ("effort", "band")]
+    state = ObserverState(*np.zeros((len(ObserverState._fields), *q[0].shape)))
+    given = {"dt": PERIOD_S, "gain": collision.gain, "direction": np.zeros_like(q[0])}
     for k in range(len(q)):
-        tau, scalars = held[max(k - 1, 0)], later if k else first
-        state = kernel(p[k], rate[k], qd[k], none, tau, state, scalars, own)[0].copy()
-        effort[k], band[k] = (state[:, row] for row in rows)
-    return effort, ObserverSettings.of(settings).threshold + band
+        x = {**given, "p": p[k], "rate": rate[k], "qd": qd[k], "afresh": float(k == 0)}
+        x["tau"] = held[max(k - 1, 0)]
+        state = observer_equations(x, state, settings)["state"]
+        effort[k], band[k] = state.effort, state.band
+    return effort, settings.threshold + band
 
 
 def long_enough(above: Array) -> Array:

@@ -6,7 +6,8 @@ from robot_dynamics.foundation.lazy import late
 
 if TYPE_CHECKING:
     from robot_dynamics.control.actuators import Actuators
-    from robot_dynamics.control.collision import Collision, CollisionMonitor
+    from robot_dynamics.control.collision import Collision
+    from robot_dynamics.control.collision_monitor import CollisionMonitor
     from robot_dynamics.control.controller import Command, Controller
     from robot_dynamics.control.friction import Friction
     from robot_dynamics.control.gains import Gains

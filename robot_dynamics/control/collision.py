@@ -7,31 +7,25 @@ dp/dt = tau + tau_ext + C^T qd - g it computes
     r = K (p - p(0) - integral of (tau + C^T qd - g + r) dt),  so that  dr/dt = K (tau_ext - r)
 
 r is the external effort through a low-pass of time constant 1/K. The equations take numbers or
-symbols, and are compiled as one kernel behind the kernel `momentum` of the robot.
+symbols; `contacts` has the stage of the step with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.piecewise import maximum, minimum
-from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.friction import (
-    MEASURED_JUMP,
     Friction,
-    FrictionMemory,
     FrictionRows,
     breakaway,
     effort_beyond_friction,
     friction_effort,
 )
-from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.logic import HUGE, both, chosen, first_largest, less
 from robot_dynamics.control.model import Model
@@ -185,7 +179,7 @@ def least_thresholds(robot: Robot) -> Array:
 
 
 class ObserverState(NamedTuple):
-    """Numbers kept from state to state, shape (n,) each, in the order of the rows of `state`.
+    """Numbers kept from state to state, shape (n,) each, the rows of the field `observer`.
 
     Args:
         p: Generalized momentum with rotors, N m s or N s.
@@ -207,7 +201,7 @@ class ObserverState(NamedTuple):
 
 
 class ObserverSettings(NamedTuple):
-    """Numbers of each joint, in the order of the rows of `settings`; see `Friction`, `Collision`.
+    """Numbers of each joint; see `Friction`, `Collision`.
 
     Args:
         friction: The rows of `FrictionRows`, with a width above zero.
@@ -230,27 +224,22 @@ class ObserverSettings(NamedTuple):
     slow_speed: Array
 
     @staticmethod
-    def of(rows: Array) -> ObserverSettings:
-        """Take the rows of an array apart."""
-        count = len(FrictionRows._fields)
-        return ObserverSettings(FrictionRows(*rows[:count]), *rows[count:])
+    def of(friction: FrictionRows, width: Any, rotors: Any, rows: Array) -> ObserverSettings:
+        """Return the numbers of a step.
+
+        Args:
+            friction: Its friction.
+            width: Width of friction that has none, rad/s or m/s.
+            rotors: Its rotors.
+            rows: See `contact_rows`.
+        """
+        own = chosen(less(0.0, friction.width), friction.width, width)
+        return ObserverSettings(friction._replace(width=own), rotors, *rows)
 
 
-def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
-    """Return the inputs of the observer for n joints with their shapes, in order."""
-    return {
-        "p": (n,),  # of the kernel `momentum`, at the present state
-        "rate": (n,),
-        "qd": (n,),
-        "direction": (n,),  # presliding, of friction
-        "tau": (n,),  # commanded or measured effort since the last state
-        "state": (len(ObserverState._fields), n),  # at the last state
-        "scalars": (3,),  # time since the last state, s; gain, 1/s; 1 to start afresh, else 0
-        "settings": (len(FrictionRows._fields) + len(ObserverSettings._fields) - 1, n),
-    }
-
-
-def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
+def observer_equations(
+    x: Mapping[str, Any], last: ObserverState, settings: ObserverSettings
+) -> dict[str, Any]:
     """Advance the observer by one state, of numbers or of symbols.
 
     The mean external effort since the last state is the change of momentum less the impulse of
@@ -259,16 +248,19 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     period.
 
     Args:
-        x: Arrays by the names in `input_shapes`; those of shape (n,) may be (N, n), with a state
-            of shape (7, N, n).
+        x: `p` and `rate` of the kernel `momentum` and `qd` at the present state; `direction` of
+            presliding friction; `tau`, the effort since the last state, shape (n,) or (N, n) each;
+            `dt` since then, s; `gain`, 1/s; and `afresh`, 1 to start afresh, else 0.
+        last: From the last state.
+        settings: Numbers of the joints.
 
     Returns:
-        state: The rows of `ObserverState` from now on.
+        state: The `ObserverState` from now on.
         share: External efforts relative to their thresholds, shape (n,).
-        largest: The largest of them, shape (1,).
+        largest: The largest of them.
     """
-    last, settings = ObserverState(*x["state"]), ObserverSettings.of(x["settings"])
-    (dt, gain, afresh), tau, qd, f = x["scalars"], x["tau"], x["qd"], settings.friction
+    dt, gain, afresh, tau, qd = (x[name] for name in ("dt", "gain", "afresh", "tau", "qd"))
+    f = settings.friction
     p = x["p"] + settings.rotors * qd
     motions = (last.qd, last.direction), (qd, x["direction"])
     acted = (effort_beyond_friction(f, v, tau, f.width, presliding=z) for v, z in motions)
@@ -286,27 +278,12 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     grown = share + afresh * (1.0 - share)
     band = last.band + grown * (uncertain - last.band)
 
-    state = np.array(ObserverState(p, x["rate"], qd, x["direction"], tau, effort, band))
+    state = ObserverState(p, x["rate"], qd, x["direction"], tau, effort, band)
     over = abs(effort) / (settings.threshold + band)
     largest = over[0]
     for other in over[1:]:
         largest = maximum(other, largest)
-    return {"state": state, "share": over, "largest": np.array([largest])}
-
-
-def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
-    """Compile `observer_equations` for n joints."""
-    shapes = input_shapes(n)
-
-    def traced() -> Any:
-        # The names of results must differ from those of inputs
-        def equations(**x: Array) -> dict[str, Array]:
-            return {f"next_{k}": value for k, value in observer_equations(x).items()}
-
-        return optimize(trace("momentum_observer", equations, shapes))
-
-    kernel: Any = compile_program(traced, key=f"momentum_observer/{n}")
-    return kernel
+    return {"state": state, "share": over, "largest": largest}
 
 
 def unidentified_rows(width: Array) -> tuple[Array, ...]:
@@ -319,129 +296,22 @@ def unidentified_rows(width: Array) -> tuple[Array, ...]:
     return none + 1.0, none + FRICTION_SHARE, none, none, SLOW * width
 
 
-def observer_settings(model: Model, collision: Collision) -> Array:
-    """Return the input `settings` of a model."""
+def contact_rows(model: Model, collision: Collision) -> Array:
+    """Return the rows of `ObserverSettings` behind the rotors, shape (6, n)."""
     robot = model.dynamics.robot
     n, none = robot.dof, np.zeros(robot.dof)
-    friction, rotors = model.friction or Friction.none(n), model.rotor_inertia
-    width = np.where(friction.width > 0.0, friction.width, model.friction_width)
-    given = {**vars(friction), "width": width}
-    rows = [np.broadcast_to(given[name], n) for name in FrictionRows._fields]
-    rows.append(none if rotors is None else rotors)
+    own = model.friction or Friction.none(n)
+    width = np.broadcast_to(np.where(own.width > 0.0, own.width, model.friction_width), n)
     bands, factor = collision.bands, collision.factor
     if bands is None:
         threshold = collision.threshold
         threshold = default_thresholds(robot) if threshold is None else threshold
-        return np.array([*rows, threshold, *unidentified_rows(width)])
+        return np.array([threshold, *unidentified_rows(width)])
     threshold = np.maximum(factor * bands.moving, least_thresholds(robot))
     known = np.isfinite(threshold)
     slow = np.maximum(factor * np.where(known, bands.slow, 0.0) - threshold, 0.0)
     reach = np.where(bands.slow_speed > 0.0, REACH * bands.slow_speed, width)
-    return np.array([*rows, threshold, none, none, factor * bands.per_speed, slow, reach])
-
-
-class CollisionMonitor:
-    """External efforts of an arm and its contacts, state by state. Reads no clock.
-
-    Args:
-        n: Number of joints.
-
-    Attributes:
-        effort: External efforts, shape (n,), N m or N; in the direction in which they push.
-        joint: Index of the joint with a contact, or None.
-    """
-
-    def __init__(self, n: int) -> None:
-        self._kernel = observer_kernel(n)
-        self._none, self._scalars = np.zeros(n), np.zeros(3)
-        self._model: Model | None = None
-        self._memory: FrictionMemory | None = None
-        self._collision: Collision | None = None
-        self.forget()
-
-    def forget(self) -> None:
-        """Start afresh with the next state."""
-        self._state = np.zeros((len(ObserverState._fields), len(self._none)))
-        self._at = -np.inf
-        self._since: Array = np.full(len(self._none), HUGE)
-        self.joint: int | None = None
-        if self._memory is not None:
-            self._memory.forget()
-
-    @property
-    def direction(self) -> Array:
-        """Return the presliding direction of friction on the measured motion, shape (n,)."""
-        return ObserverState(*self._state).direction
-
-    @property
-    def effort(self) -> Array:
-        """Return the external efforts, shape (n,), N m or N, in the direction of their push."""
-        return ObserverState(*self._state).effort
-
-    @property
-    def threshold(self) -> Array:
-        """Return the present thresholds, shape (n,), N m or N."""
-        if self._collision is None:
-            return self._none + np.inf
-        base = ObserverSettings.of(self._settings).threshold
-        return np.asarray(base + ObserverState(*self._state).band)
-
-    def feed(
-        self, model: Model, collision: Collision, measured: Measured, tau: Array, at: float
-    ) -> int | None:
-        """Take a state; return the joint with a contact, if any.
-
-        Args:
-            model: The arm with its load; a load that it does not know is a contact.
-            collision: Settings.
-            measured: The state, every number finite.
-            tau: Efforts since the state before, shape (n,), N m or N.
-            at: Time of the state, s; a state not later than the one before is ignored.
-
-        Returns:
-            Index of the joint, or None.
-        """
-        dt = at - self._at
-        if dt == 0.0:
-            return self.joint
-        if model is not self._model or collision is not self._collision:
-            self._take_up(model, collision)
-        afresh = not 0.0 < dt <= LONGEST_GAP_S
-        if afresh:
-            self.forget()
-            dt = 1.0
-        direction = self._none
-        if (memory := self._memory) is not None:
-            memory.follow(measured.q)
-            assert memory.direction is not None
-            direction = memory.direction
-        p, rate = model.momentum(*measured)
-        self._scalars[:] = dt, collision.gain, afresh
-        self._at = at
-        self._state, share, largest = self._kernel(
-            p, rate, measured.qd, direction, tau, self._state, self._scalars, self._settings
-        )
-        worst = largest.item()
-        if worst <= 1.0 and self.joint is None:  # the rule has nothing to find
-            self._since[:] = HUGE
-            return None
-        joint = -1.0 if self.joint is None else float(self.joint)
-        self._since, joint = judge_contact(share, worst, self._since, joint, collision.time, at)
-        self.joint = None if joint < 0.0 else int(joint)
-        return self.joint
-
-    def _take_up(self, model: Model, collision: Collision) -> None:
-        """Compute the settings of a model, and start afresh if its momentum has changed."""
-        before = self._model
-        if before and not np.array_equal(model.rotor_inertia, before.rotor_inertia):  # type: ignore[arg-type]
-            self.forget()
-        self._model, self._collision = model, collision
-        friction, memory = model.friction, self._memory
-        if friction is None or not friction.has_memory:
-            self._memory = None
-        elif memory is None or not memory.fits(friction):
-            self._memory = FrictionMemory(friction, MEASURED_JUMP)
-        self._settings = observer_settings(model, collision)
+    return np.array([threshold, none, none, factor * bands.per_speed, slow, reach])
 
 
 def judge_contact(

@@ -60,6 +60,7 @@ from robot_dynamics.control.settings import (
     Settings,
 )
 from robot_dynamics.control.stability import limit_of_a_late_cycle
+from robot_dynamics.control.step_settings import SHARED
 from robot_dynamics.control.task_configuration import TaskConfiguration
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -246,14 +247,13 @@ class Configuration:
     def _times(self, x: Any) -> dict[str, Any]:
         default = Settings()
         return {
-            **{name: getattr(x, name) for name in TIMES},
+            **{name: getattr(x, name) for name in SHARED},
             "settings_edition": 0.0,  # of the caller
             "stop": default.stop,
             "mode": x.mode,
             "load_ramp": x.load_ramp,
             "longest_cycle": LONGEST_CYCLE / x.rate,
             "delay": 0.0,  # states come in the cycle in which they are measured
-            "resume_by_itself": x.resume_by_itself,
             "floats_on_timeout": equal(x.on_reference_timeout, ON_REFERENCE_TIMEOUT.index(GRAVITY)),
             "ends_without_states": equal(x.on_state_timeout, ON_STATE_TIMEOUT.index(ZERO_EFFORT)),
             "reaction": getattr(x, "collision.reaction"),
@@ -426,18 +426,6 @@ class Configuration:
         if self._of.endpoint is None:
             refuse("no_endpoint", less(0.0, body["mass"]), body["mass"], 0.0)
         refuse_payload(refuse, body["mass"], body["com"], body["moments"])
-
-
-TIMES = (
-    "fade",
-    "integral_time",
-    "settling_time",
-    "approach_time",
-    "reference_timeout",
-    "state_timeout",
-    "open_loop_timeout",
-)
-"""Parameters that are settings of the same name."""
 
 
 def _closes_drives(x: Any) -> Any:

@@ -10,6 +10,7 @@ from robot_dynamics.control.collision import (
     LONGEST_GAP_S,
     NOTE_S,
     RETREAT_S,
+    ObserverSettings,
     ObserverState,
     judge_contact,
     observer_equations,
@@ -94,10 +95,10 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
     afresh = _afresh(x)
     dt = chosen(afresh, 1.0, at - x.observed_at)
     p, rate = arm.momentum(x.q, x.qd)
-    own = x.friction[6]
-    width = chosen(less(0.0, own), own, x.friction_width)
     direction = x.has_memory * x.observed_direction
-    rows = [*x.friction[:6], width, x.friction[7], x.rotor, *x.contact_rows]
+    friction = FrictionRows(*x.friction)
+    settings = ObserverSettings.of(friction, x.friction_width, x.rotor, x.contact_rows)
+    width = settings.friction.width
     found = observer_equations(
         {
             "p": p,
@@ -105,27 +106,27 @@ def observe(x: Any, arm: Any) -> dict[str, Any]:
             "qd": x.qd,
             "direction": direction,
             "tau": x.total + x.adds_velocity_terms * x.robot_tau,
-            "state": chosen(afresh, 0.0 * x.observer, x.observer),
-            "scalars": np.array([dt, x.contact_gain, afresh]),
-            "settings": np.array(rows),
-        }
+            "dt": dt,
+            "gain": x.contact_gain,
+            "afresh": afresh,
+        },
+        ObserverState(*chosen(afresh, 0.0 * x.observer, x.observer)),
+        settings,
     )
-    state, share = found["state"], found["share"]
+    kept, share = found["state"], found["share"]
     since = chosen(afresh, HUGE + 0.0 * x.above_since, x.above_since)
     contact = chosen(afresh, -1.0, x.contact)
-    since, contact = judge_contact(share, found["largest"][0], since, contact, x.contact_time, at)
+    since, contact = judge_contact(share, found["largest"], since, contact, x.contact_time, at)
     due = either(afresh, negated(less(at - x.noted_at, NOTE_S)))
     path = chosen(due, np.concatenate([x.q[None], x.path[:-1]]), x.path)
     path = chosen(afresh, 0.0 * x.path + x.q, path)
-    kept = ObserverState(*state)
-    friction = FrictionRows(*rows[: len(FrictionRows._fields)])
-    rubs = friction_effort(friction, x.qd, width, x.total, presliding=direction)
-    threshold = x.contact_rows[0] + kept.band
+    rubs = friction_effort(settings.friction, x.qd, width, x.total, presliding=direction)
+    threshold = settings.threshold + kept.band
     passed = chosen(afresh, 0.0, dt)
     twice = count_twice(x, kept.effort, threshold, arm.gravity(x.q), rubs, width, passed)
     return {
         **twice,
-        "observer": state,
+        "observer": np.array(kept),
         "external": kept.effort,
         "threshold": threshold,
         "observed_at": at,

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from robot_dynamics.control.collision import REACTIONS, observer_settings
-from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
+from robot_dynamics.control import step_settings
+from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.laws import (
     ALL_MODES,
     FEEDFORWARD,
@@ -24,29 +24,21 @@ from robot_dynamics.control.laws import (
     Measured,
     Reference,
 )
-from robot_dynamics.control.limits import (
-    NEAR,
-    SoftLimits,
-    default_tracking_errors,
-    effort_limits,
-    velocity_limits,
-)
 from robot_dynamics.control.logic import NEVER
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.reference_history import ReferenceSegment
 from robot_dynamics.control.rest import holding_effort
-from robot_dynamics.control.settings import DRIVE, GRAVITY, ZERO_EFFORT, Settings
+from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.status import SENTENCES, Cause, Sentence, Status
 from robot_dynamics.control.step import EVENTS, Step
 from robot_dynamics.control.step_kernels import RunningStep, StepKernels
+from robot_dynamics.control.step_settings import write
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.spatial import Inertia
 
 STATUSES, CAUSES = tuple(Status), tuple(Cause)
 
@@ -225,9 +217,11 @@ class Controller:
             return
         before, self._model = self._model, model
         self._use_kernels()
-        self._carry(model)
+        write(self._arrived, step_settings.of_load(model))
         if before is None or _terms(before) != _terms(model):
-            self._use_model(model)
+            write(self._set, step_settings.of_model(model, self._settings))
+            if self.task is not None:
+                self._set_task(self.task)
 
     def _use_kernels(self) -> None:
         """Use the kernels of the present model and task, and go on from the present state."""
@@ -248,45 +242,8 @@ class Controller:
             if self.task is not None:
                 self.task.bind(self, self._arrived)
 
-    def _carry(self, model: Model) -> None:
-        """Set the load and the base of a model."""
-        arrived, robot = self._arrived, model.dynamics.robot
-        payload = Inertia.zero() if model.payload is None else model.payload
-        arrived["payload_goal"][:] = payload_numbers(payload)
-        gravity = robot.gravity if model.gravity_vector is None else model.gravity_vector
-        arrived["gravity_goal"][:] = gravity
-        arrived["wrench_goal"][:] = 0.0 if model.wrench is None else model.wrench
-        base = model.base
-        if base is not None:
-            numbers = base.numbers(robot) if hasattr(base, "numbers") else base
-            arrived["base"][:] = np.asarray(numbers)
-
-    def _use_model(self, model: Model) -> None:
-        """Set gains, friction and rotors."""
-        values, n = self._set, model.dynamics.robot.dof
-        friction = model.friction or Friction.none(n)
-        gains = model.gains
-        values["kp"][:], values["kd"][:] = gains.kp, gains.kd
-        values["ki"][:], values["i_clamp"][:] = gains.ki, gains.i_clamp
-        values["inertia_weighted"][0] = model.inertia_weighted and self._settings.feedback != DRIVE
-        for row, name in enumerate(FrictionRows._fields):
-            values["friction"][row] = getattr(friction, name)
-        values["rotor"][:] = 0.0 if model.rotor_inertia is None else model.rotor_inertia
-        values["has_memory"][0] = friction.has_memory
-        slip, elastic = friction.elements
-        values["slip"][:] = np.broadcast_to(slip, (ELEMENTS, n))
-        values["elastic"][:] = np.broadcast_to(elastic, (ELEMENTS, n))
-        values["bandwidth"][0], values["damping_ratio"][0] = model.bandwidth, model.damping_ratio
-        values["softened"][:] = 0.0 if model.softened is None else model.softened
-        values["adds_velocity_terms"][0] = not model.velocity_terms
-        values["friction_width"][0], values["delay"][0] = model.friction_width, model.delay
-        self._use_collision()
-        if self.task is not None:
-            self._set_task(self.task)
-
     def _set_task(self, task: Task) -> None:
-        for name, value in task.numbers(self.model).items():
-            self._set[name][:] = value
+        write(self._set, task.numbers(self.model))
 
     def use_task(self) -> None:
         """Use other settings of the task, to which the efforts fade."""
@@ -303,13 +260,6 @@ class Controller:
                 "task"
             )
 
-    def _use_collision(self) -> None:
-        collision = self._settings.collision
-        rows = observer_settings(self.model, collision)
-        self._set["contact_rows"][:] = rows[len(FrictionRows._fields) + 1 :]
-        self._set["contact_gain"][0], self._set["contact_time"][0] = collision.gain, collision.time
-        self._set["reaction"][0] = REACTIONS.index(collision.reaction)
-
     @property
     def settings(self) -> Settings:
         """Behaviour."""
@@ -318,46 +268,11 @@ class Controller:
     def _use(self, settings: Settings) -> None:
         """Set limits and times."""
         self._settings = settings
-        values, robot = self._set, self.model.dynamics.robot
-        n = robot.dof
         self._edition += 1.0
-        infinite, none = np.full(n, np.inf), np.zeros(n)
-        zones = settings.soft_limits or SoftLimits(-infinite, infinite, infinite, none, none)
-        self.limit = effort_limits(robot)
-        values["effort"][:], values["velocity"][:] = self.limit, velocity_limits(robot)
-        values["lower"][:], values["upper"][:] = robot.limits.lower, robot.limits.upper
-        values["nearest"][:] = NEAR * default_tracking_errors(robot)
-        values["allowed"][:], values["effort_rate"][:] = (
-            settings.tracking_limit,
-            settings.effort_rate,
-        )
-        for name in ("lower", "upper", "velocity", "stiffness", "damping"):
-            values[f"soft_{name}"][:] = getattr(zones, name)
-        numbers = {
-            "mode": list(ALL_MODES).index(settings.mode),
-            "settings_edition": self._edition,
-            "floats_on_timeout": settings.on_reference_timeout == GRAVITY,
-            "ends_without_states": settings.on_state_timeout == ZERO_EFFORT,
-            "drive_feedback": settings.feedback == DRIVE,
-            "drive_velocity": settings.drive_velocity,
-            "longest_cycle": settings.longest_cycle if settings.limits_rate else np.inf,
-        }
-        for name in (
-            *(
-                "fade",
-                "integral_time",
-                "settling_time",
-                "stop",
-                "approach_time",
-                "state_timeout",
-                "reference_timeout",
-            ),
-            *("open_loop_timeout", "resume_by_itself"),
-        ):
-            numbers[name] = getattr(settings, name)
-        for name, number in numbers.items():
-            values[name][0] = number
-        self._use_collision()
+        write(self._set, step_settings.of_behaviour(self.model.dynamics.robot, settings))
+        write(self._set, step_settings.of_model(self.model, settings))
+        self._set["settings_edition"][0] = self._edition
+        self.limit = self._set["effort"].copy()
 
     def change(
         self,
@@ -628,6 +543,11 @@ class Controller:
         """The step that runs."""
         assert self._run is not None
         return self._run
+
+    @property
+    def load(self) -> Array:
+        """Payload, gravity and wrench that arrive, in the order of the field `load`."""
+        return np.concatenate([self._arrived[f"{name}_goal"] for name in LOADS])
 
     def settings_vector(self, name: str) -> Array:
         """Return a field of the settings of the step.

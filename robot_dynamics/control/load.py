@@ -223,7 +223,6 @@ class Load:
         loaded = self._applied(model, endpoint, _numbers(Inertia.zero()), other, np.zeros(6))
         zero = np.zeros(self._robot.dof)
         loaded.inverse(zero, zero, zero)
-        loaded.momentum(zero, zero)
         if endpoint is not None:
             model.dynamics.jacobian(zero, endpoint)  # of the wrench that external efforts show
         self.endpoint = endpoint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ FASTEST = largest_frequency(DEFAULT_DAMPING_RATIO, UNKNOWN)
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Base, Dynamics
-    from robot_dynamics.dynamics.results import Momentum
 
 
 def continuous_joints(robot: Robot) -> Array:
@@ -144,7 +143,6 @@ class Model:
         self.bias(q, q)
         self.gravity(q)
         self.forward(q, q, q)
-        self.momentum(q, q)
         if self.friction is not None and self.friction.has_memory:
             memory = FrictionMemory(self.friction)
             memory.follow(q)
@@ -233,25 +231,6 @@ class Model:
             return None
         load = {name: value for name, value in self._load.items() if name != "base"}
         return self.dynamics.inverse_rates(*motion, **(load if self._loaded else {}))
-
-    def momentum(self, q: Array, qd: Array) -> Momentum:
-        """Return the generalized momentum and its rate of change, without rotors, shape (n,) each.
-
-        The rate is that without joint efforts: Coriolis, gravity and wrench.
-
-        Args:
-            q: Joint positions, shape (n,), rad or m.
-            qd: Joint velocities, shape (n,), rad/s or m/s.
-
-        Returns:
-            Momentum and its rate, shape (n,) each.
-        """
-        equations = self._equations if self._loaded else self.dynamics
-        found = equations.momentum(q, qd, **(self._load if self._loaded else {}))
-        if self.velocity_terms:
-            return found
-        moving = replace(self, velocity_terms=True)
-        return found._replace(rate=found.rate + moving.bias(q, qd) - moving.gravity(q))
 
     def bias(self, q: Array, qd: Array) -> Array:
         """Compute Coriolis, centrifugal, gravity and wrench efforts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -113,10 +113,10 @@ class StepKernels:
         """Return the kernel of a law by its number."""
         return self.kernel(laws_of(self.step)[number])
 
-    def prepare(self, laws: Sequence[int]) -> None:
-        """Compile all stages and some laws before a loop uses them."""
+    def prepare(self, laws: Sequence[int], stages: Collection[str] = ()) -> None:
+        """Compile some stages, by default all, and some laws before a loop uses them."""
         for stage, _ in self.stages:
-            if stage.name != "law":
+            if stage.name in stages or not (stages or stage.name == "law"):
                 self.kernel(stage)
         for number in laws:
             self.law(number)
@@ -172,17 +172,19 @@ class RunningStep:
         step, calls = self.kernels.step, []
         inputs = before, after, self.arrived, self.settings
         for stage, block in self.kernels.stages:
-            kernels: list[NativeKernel | None] = [None] * len(LAWS)
-            choice: Array | None = after[step.state.slices["law"]]
-            flag: Array | None = None
-            if stage.name != "law":
-                kernels, choice = [self.kernels.kernel(stage)], None
+            is_law, flag = stage.name == "law", None
+            kernels: list[NativeKernel | None] = [None] * (len(LAWS) if is_law else 1)
+            choice = after[step.state.slices["law"]] if is_law else None
             if stage.when:
                 of_state = stage.when in step.state.slices
                 layout, vector = (step.state, after) if of_state else (step.settings, self.settings)
                 flag = vector[layout.slices[stage.when]]
             calls.append(Call(kernels, choice, flag, inputs, after[block], before[block]))
-        return KernelSequence(calls, self.kernels.law)
+        return KernelSequence(calls, self._compiled)
+
+    def _compiled(self, index: int, number: int) -> NativeKernel:
+        stage, _ = self.kernels.stages[index]
+        return self.kernels.law(number) if stage.name == "law" else self.kernels.kernel(stage)
 
     def advance(self) -> Array:
         """Evaluate one step, and return the new state."""

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.controller import Controller
-from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.laws import ALL_MODES, FEEDFORWARD, INERTIA_WEIGHTED, LAWS, Measured
 from robot_dynamics.control.laws import position_error as difference
 from robot_dynamics.control.model import Model
@@ -95,7 +94,7 @@ class Tracking:
             "error": difference(desired.q, measured.q, model.continuous),
             "error_rate": desired.qd - measured.qd,
             "has_tau": float(tau is not None),
-            "load": np.concatenate([arrived[f"{name}_goal"] for name in LOADS]),
+            "load": controller.load,
         }
         if tau is not None:
             numbers["reference_tau"] = tau

@@ -12,7 +12,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import Gains, Measured, Model, continuous_joints, effort_limits
-from robot_dynamics.control.collision import Collision, CollisionMonitor
+from robot_dynamics.control.collision import Collision
+from robot_dynamics.control.collision_monitor import CollisionMonitor
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.identification.online.friction_scale import FrictionScale
@@ -125,6 +126,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         )
         self._contacts = CollisionMonitor(robot.dof)
         self._collision = Collision(gain=self._observer.value.gain)
+        self._contacts.prepare(self.arm.at(monotonic()), self._collision)
         self._evaluated_at = 0.0
         bands = [declared.value for declared in self._bands]
         moving, slow = (

@@ -13,15 +13,15 @@ from robot_dynamics.control.collision import (
     FRICTION_SHARE,
     REACH,
     Collision,
-    CollisionMonitor,
+    ObserverSettings,
     ObserverState,
     ThresholdBands,
     default_thresholds,
     end_effector_wrench,
-    input_shapes,
     observer_equations,
-    observer_kernel,
 )
+from robot_dynamics.control.collision_monitor import CollisionMonitor
+from robot_dynamics.control.friction import FrictionRows
 from robot_dynamics.control.laws import FLOAT_DAMPING
 from robot_dynamics.control.status import Cause
 from robot_dynamics.control.task import Task
@@ -138,30 +138,19 @@ def test_payload_gravity_friction_and_rotors_of_the_model_are_no_external_effort
     assert np.abs(monitor.effort).max() < 1e-4  # h^2 of 1e-6, of efforts of 20 N m
 
 
-def test_the_kernel_computes_the_equations():
-    n, rng = 3, np.random.default_rng(5)
-    kernel = observer_kernel(n)
-    for _ in range(20):
-        x = {name: rng.uniform(0.1, 2.0, shape) for name, shape in input_shapes(n).items()}
-        x["qd"] -= 1.0
-        x["scalars"][2] = rng.integers(2)
-        for found, expected in zip(
-            kernel(*x.values()), observer_equations(x).values(), strict=True
-        ):
-            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=ROUND_OFF)
-
-
 def test_many_motions_are_observed_at_once():
     moving = ("p", "rate", "qd", "direction", "tau")
     n, rng, states = 2, np.random.default_rng(6), 5
-    shapes = {**input_shapes(n), **dict.fromkeys(moving, (states, n))}
-    x = {name: rng.uniform(0.1, 2.0, shape) for name, shape in shapes.items()}
-    x["state"] = rng.uniform(0.1, 2.0, (len(ObserverState._fields), states, n))
-    found = observer_equations(x)
+    x = {name: rng.uniform(0.1, 2.0, (states, n)) for name in moving}
+    x |= {"dt": 1e-3, "gain": GAIN, "afresh": 0.0}
+    last = ObserverState(*rng.uniform(0.1, 2.0, (len(ObserverState._fields), states, n)))
+    friction = FrictionRows(*rng.uniform(0.1, 1.0, (len(FrictionRows._fields), n)))
+    settings = ObserverSettings.of(friction, 0.01, np.ones(n), rng.uniform(0.1, 2.0, (6, n)))
+    found = observer_equations(x, last, settings)
     for k in range(states):
         own = {name: x[name][k] for name in moving}
-        one = observer_equations({**x, **own, "state": x["state"][:, k]})
-        np.testing.assert_allclose(found["state"][:, k], one["state"], rtol=1e-13)
+        one = observer_equations({**x, **own}, ObserverState(*np.array(last)[:, k]), settings)
+        np.testing.assert_allclose(np.array(found["state"])[:, k], one["state"], rtol=1e-13)
 
 
 def test_it_starts_afresh_after_a_gap_and_when_the_clock_goes_back():

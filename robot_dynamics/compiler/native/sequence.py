@@ -43,10 +43,11 @@ class KernelSequence:
 
     Args:
         calls: The calls, whose kernels have equally many inputs.
-        compiled: Returns a kernel that is not compiled yet, by its number among those of its call.
+        compiled: Returns a kernel that is not compiled yet, by the index of its call and its number
+            among those of the call.
     """
 
-    def __init__(self, calls: Sequence[Call], compiled: Callable[[int], NativeKernel]) -> None:
+    def __init__(self, calls: Sequence[Call], compiled: Callable[[int, int], NativeKernel]) -> None:
         self._calls, self._compiled = tuple(calls), compiled
         self._tables = [
             np.array([0 if x is None else x.address for x in call.kernels], dtype=np.int64)
@@ -83,7 +84,7 @@ class KernelSequence:
     def _compile(self, index: int) -> None:
         call = self._calls[index]
         number = 0 if call.choice is None else int(call.choice[0])
-        kernel = call.kernels[number] = self._compiled(number)
+        kernel = call.kernels[number] = self._compiled(index, number)
         self._tables[index][number] = kernel.address
 
 

@@ -48,7 +48,7 @@ def test_a_kernel_is_picked_by_its_number_and_compiled_when_it_is_first_needed(k
     x, y, out, kept = arrays
     choice, asked = np.array([2.0]), []
 
-    def compiled(number):
+    def compiled(index, number):
         asked.append(number)
         return kernels[number]
 
