@@ -20,12 +20,11 @@ from robot_dynamics.control.collision import (
     ObserverSettings,
     ObserverState,
     contact_rows,
-    default_thresholds,
     identified_thresholds,
     observer_equations,
 )
 from robot_dynamics.control.friction import FrictionRows
-from robot_dynamics.control.limits import velocity_limits
+from robot_dynamics.control.limits import default_thresholds, velocity_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification import Recording, identify
 from robot_dynamics.simulation import perturbed, with_mass_scaled

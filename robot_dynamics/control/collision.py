@@ -26,7 +26,7 @@ from robot_dynamics.control.friction import (
     effort_beyond_friction,
     friction_effort,
 )
-from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.limits import default_thresholds, effort_limits
 from robot_dynamics.control.logic import HUGE, both, chosen, first_largest, less
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError, unknown_name
@@ -40,9 +40,6 @@ REACTIONS = (NONE, REPORT, STOP, FLOAT, RETREAT)
 NO_REACTION, FLOATS, RETREATS = (REACTIONS.index(name) for name in (NONE, FLOAT, RETREAT))
 ACTING = tuple(REACTIONS.index(name) for name in (STOP, FLOAT, RETREAT))
 """Numbers of reactions: none, to give way, to retreat, and all that change the motion."""
-
-THRESHOLD_SHARE = 0.1
-"""Default threshold of an external effort, relative to the effort limit of its joint."""
 
 DEVIATIONS, LEAST_SHARE = 5.0, 0.01
 """Standard deviations of what an identified model leaves that make a threshold, and the least
@@ -154,11 +151,6 @@ class Collision:
     def acts(self) -> bool:
         """Return whether a contact changes the motion of the arm."""
         return self.reaction in (STOP, FLOAT, RETREAT)
-
-
-def default_thresholds(robot: Robot) -> Array:
-    """Return the default thresholds, shape (n,), N m or N; infinite without an effort limit."""
-    return THRESHOLD_SHARE * effort_limits(robot)
 
 
 def identified_thresholds(robot: Robot, deviation: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum
 from robot_dynamics.control import added_efforts
-from robot_dynamics.control.collision import default_thresholds, unidentified_rows
+from robot_dynamics.control.collision import unidentified_rows
 from robot_dynamics.control.fields import SCALAR, Facts, Field, Layout
 from robot_dynamics.control.friction import ELEMENTS, Friction, FrictionRows
 from robot_dynamics.control.gains import (
@@ -28,10 +28,14 @@ from robot_dynamics.control.intake import LOADS
 from robot_dynamics.control.laws import GRAVITY_LAW, IN_TASK_SPACE, WITH_DRIVES
 from robot_dynamics.control.limits import (
     NEAR,
-    default_effort_rates,
+    UNLIMITED,
+    SoftLimits,
+    default_limits,
     default_tracking_errors,
     effort_limits,
+    finite,
     velocity_limits,
+    zero_as_none,
 )
 from robot_dynamics.control.logic import (
     HUGE,
@@ -46,7 +50,7 @@ from robot_dynamics.control.logic import (
     negated,
 )
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.parameters import HIGHEST, LARGEST_GRAVITY, OF_SETTINGS
+from robot_dynamics.control.parameters import LARGEST_GRAVITY, OF_SETTINGS
 from robot_dynamics.control.refusals import REFUSAL, Refusal
 from robot_dynamics.control.sampled_loop import UNKNOWN_AGE_S, Sampling, largest_frequency
 from robot_dynamics.control.sampling.tuning import Tuner
@@ -76,9 +80,6 @@ FACTS = {
 
 RUBBING = ("viscous", "coulomb", "load")
 """Terms of friction that resist motion."""
-
-UNLIMITED = HIGHEST
-"""Limit that no robot reaches, in SI units; the equations have no infinite constants."""
 
 RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
 """Update rates for which default gains are computed, Hz; one between two uses the lower one."""
@@ -223,14 +224,11 @@ class Configuration:
             "gains.d": self._by_rate(rate, {r: m.gains.kd for r, m in models.items()}),
             "limits.effort": finite(effort_limits(robot)),
             "limits.velocity": finite(velocity_limits(robot)),
-            "limits.effort_rate": none_as_zero(
-                default_effort_rates(robot, self._of.bandwidth, DEFAULT_DAMPING_RATIO)
-            ),
-            "limits.tracking_error": none_as_zero(default_tracking_errors(robot)),
-            "limits.external_effort": none_as_zero(default_thresholds(robot)),
             "rotor.inertia": self._of.rotor_inertia,
             **self._end_effector.defaults(),
         }
+        limits = default_limits(robot, self._of.bandwidth, DEFAULT_DAMPING_RATIO)
+        numbers |= {f"limits.{name}": values for name, values in limits.items()}
         for name in FrictionRows._fields:
             numbers[f"friction.{name}"] = getattr(self._of.friction, name)
         found = {}
@@ -263,28 +261,23 @@ class Configuration:
 
     def _limits(self, x: Any) -> dict[str, Any]:
         robot = self._of.dynamics.robot
-        lower, upper = finite(robot.limits.lower), finite(robot.limits.upper)
-        none = np.full(self.n, UNLIMITED)
         effort = minimum(getattr(x, "limits.effort"), finite(effort_limits(robot)))
         fastest = finite(velocity_limits(robot))
         velocity = minimum(getattr(x, "limits.velocity"), fastest)
-        braked = less(velocity, fastest)
-        width = minimum(getattr(x, "limits.soft_margin"), (upper - lower) / 4.0)
-        soft = less(0.0, width)
-        # The spring reaches the effort limit at the hard stop
-        known = both(soft, less(effort, UNLIMITED))
-        stiffness = chosen(known, effort, 0.0 * width) / chosen(soft, width, 1.0 + 0.0 * width)
+        zones = SoftLimits.of(
+            robot,
+            getattr(x, "gains.d"),
+            margin=getattr(x, "limits.soft_margin"),
+            effort=effort,
+            velocity=chosen(less(velocity, fastest), velocity, np.full(self.n, UNLIMITED)),
+        )
         return {
             "effort": effort,
             "velocity": velocity,
-            "lower": lower,
-            "upper": upper,
+            "lower": finite(robot.limits.lower),
+            "upper": finite(robot.limits.upper),
             "nearest": NEAR * default_tracking_errors(robot),
-            "soft_velocity": chosen(braked, velocity, none),
-            "soft_lower": chosen(soft, lower + width, -none),
-            "soft_upper": chosen(soft, upper - width, none),
-            "soft_stiffness": stiffness,
-            "soft_damping": getattr(x, "gains.d"),
+            **{f"soft_{name}": values for name, values in vars(zones).items()},
             "allowed": zero_as_none(getattr(x, "limits.tracking_error")),
             "effort_rate": zero_as_none(getattr(x, "limits.effort_rate")),
         }
@@ -431,21 +424,6 @@ class Configuration:
 def _closes_drives(x: Any) -> Any:
     """Return whether the drives close the loop."""
     return equal(x.feedback, FEEDBACK.index(DRIVE))
-
-
-def finite(values: Array) -> Array:
-    """Return limits with `UNLIMITED` where they are infinite."""
-    return np.clip(values, -UNLIMITED, UNLIMITED)
-
-
-def none_as_zero(values: Array) -> Array:
-    """Return limits with 0 where there is none, or one beyond all that a parameter accepts."""
-    return np.where(values <= HIGHEST, values, 0.0)
-
-
-def zero_as_none(values: Any) -> Any:
-    """Return limits with `UNLIMITED` where they are 0."""
-    return chosen(less(0.0, values), values, UNLIMITED + 0.0 * values)
 
 
 def lead_of(p: Any, d: Any) -> Any:

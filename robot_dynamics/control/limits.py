@@ -6,19 +6,38 @@ Efforts and soft limits are computed of numbers or, while they are traced, of sy
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
+from robot_dynamics.control.logic import both, chosen, less
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 
 LARGEST_FINITE = float(np.finfo(np.float64).max)
 """Largest finite number."""
 
+UNLIMITED = 1e9
+"""Limit that no robot reaches, in SI units; the equations have no infinite constants."""
+
 ROUND_OFF = 1e-12
 """Effort beyond a limit that counts as none, relative to the limit."""
+
+
+def finite(values: Array) -> Array:
+    """Return limits with `UNLIMITED` where they are infinite."""
+    return np.clip(values, -UNLIMITED, UNLIMITED)
+
+
+def none_as_zero(values: Array) -> Array:
+    """Return limits with 0 where there is none, or one beyond all that a parameter accepts."""
+    return np.where(values <= UNLIMITED, values, 0.0)
+
+
+def zero_as_none(values: Any) -> Any:
+    """Return limits with `UNLIMITED` where they are 0."""
+    return chosen(less(0.0, values), values, UNLIMITED + 0.0 * values)
 
 
 class Limited(NamedTuple):
@@ -109,8 +128,15 @@ class SoftLimits:
         return SoftLimits(-infinite, infinite, infinite, np.zeros(n), np.zeros(n))
 
     @staticmethod
-    def of(robot: Robot, damping: Array, *, margin: float | Array = 0.05) -> SoftLimits:
-        """Place zones inside the limits of a robot.
+    def of(
+        robot: Robot,
+        damping: Array,
+        *,
+        margin: float | Array = 0.05,
+        effort: Array | None = None,
+        velocity: Array | None = None,
+    ) -> SoftLimits:
+        """Place zones inside the limits of a robot; numbers or symbols.
 
         The spring reaches the effort limit at the hard stop. Without a known effort limit there is
         only the damper. The zone is at most a quarter of the range of a joint.
@@ -118,22 +144,25 @@ class SoftLimits:
         Args:
             robot: Any robot.
             damping: N m s/rad or N s/m, shape (n,); the kd of the feedback is a good choice.
-            margin: Width of the zones, rad or m, one number or shape (n,).
+            margin: Width of the zones, rad or m, one number or shape (n,); 0 for none.
+            effort: Effort limits, shape (n,), N m or N; by default those of the robot.
+            velocity: Speed above which motion is braked, shape (n,), rad/s or m/s; by default the
+                limits of the robot.
 
         Returns:
             The soft limits.
         """
-        limits = robot.limits
-        width = np.minimum(margin, (limits.upper - limits.lower) / 4.0)
-        effort = effort_limits(robot)
-        stiffness = np.zeros(robot.dof)
-        np.divide(effort, width, out=stiffness, where=np.isfinite(effort) & (width > 0.0))
+        lower, upper = finite(robot.limits.lower), finite(robot.limits.upper)
+        effort = effort_limits(robot) if effort is None else effort
+        width, none = minimum(margin, (upper - lower) / 4.0), np.full(robot.dof, UNLIMITED)
+        soft = less(0.0, width)
+        known = both(soft, less(effort, UNLIMITED))
         return SoftLimits(
-            limits.lower + width,
-            limits.upper - width,
-            limits.velocity,
-            stiffness,
-            np.asarray(damping, dtype=float),
+            chosen(soft, lower + width, -none),
+            chosen(soft, upper - width, none),
+            velocity_limits(robot) if velocity is None else velocity,
+            chosen(known, effort, 0.0 * width) / chosen(soft, width, 1.0 + 0.0 * width),
+            np.asarray(damping),
         )
 
     def effort(self, q: Array, qd: Array) -> Array:
@@ -183,6 +212,37 @@ def default_tracking_errors(robot: Robot) -> Array:
     limits = robot.limits
     default = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
     return np.minimum(default, (limits.upper - limits.lower) / 4.0)
+
+
+THRESHOLD_SHARE = 0.1
+"""Default threshold of an external effort, relative to the effort limit of its joint."""
+
+
+def default_thresholds(robot: Robot) -> Array:
+    """Return the default thresholds of external efforts, shape (n,), N m or N.
+
+    Infinite without an effort limit.
+
+    Args:
+        robot: Any robot.
+    """
+    return THRESHOLD_SHARE * effort_limits(robot)
+
+
+def default_limits(robot: Robot, bandwidth: float, damping_ratio: float) -> dict[str, Array]:
+    """Return the defaults of parameters of each joint, shape (n,), 0 for none.
+
+    Args:
+        robot: Any robot.
+        bandwidth: Natural frequency of the feedback, rad/s.
+        damping_ratio: Its damping ratio.
+    """
+    found = {
+        "effort_rate": default_effort_rates(robot, bandwidth, damping_ratio),
+        "tracking_error": default_tracking_errors(robot),
+        "external_effort": default_thresholds(robot),
+    }
+    return {name: none_as_zero(values) for name, values in found.items()}
 
 
 NEAR = 0.2

@@ -10,6 +10,7 @@ from robot_dynamics.control.fields import SCALAR, VECTOR
 from robot_dynamics.control.friction import DEFAULT_SLIP, DEFAULT_WIDTH
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO
 from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.limits import UNLIMITED
 from robot_dynamics.control.settings import (
     FEEDBACK,
     HOLD,
@@ -24,7 +25,7 @@ from robot_dynamics.control.two_masses import ENCODERS, LINK
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.kinematics.selection import SELECTION_AXES
 
-HIGHEST = 1e9
+HIGHEST = UNLIMITED
 """Largest gain or limit accepted, in SI units; a larger one is a mistake."""
 
 LARGEST_LOAD = 1e5

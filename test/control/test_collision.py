@@ -16,13 +16,13 @@ from robot_dynamics.control.collision import (
     ObserverSettings,
     ObserverState,
     ThresholdBands,
-    default_thresholds,
     end_effector_wrench,
     observer_equations,
 )
 from robot_dynamics.control.collision_monitor import CollisionMonitor
 from robot_dynamics.control.friction import FrictionRows
 from robot_dynamics.control.laws import FLOAT_DAMPING
+from robot_dynamics.control.limits import default_thresholds
 from robot_dynamics.control.status import Cause
 from robot_dynamics.control.task import Task
 from robot_dynamics.errors import ArgumentError, UnknownNameError

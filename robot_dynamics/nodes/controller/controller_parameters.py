@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -13,16 +13,14 @@ from robot_dynamics.control import Gains, Settings, SoftLimits
 from robot_dynamics.control.collision import (
     Collision,
     ThresholdBands,
-    default_thresholds,
 )
 from robot_dynamics.control.configuration import (
     LONGEST_CYCLE,
     lead_of,
-    none_as_zero,
     refuse_gains,
 )
 from robot_dynamics.control.gains import feedback_rate
-from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
+from robot_dynamics.control.limits import default_limits
 from robot_dynamics.control.refusals import Refusal, refusal_words
 from robot_dynamics.control.sampled_loop import DEFAULT_PERIOD_S, Sampling
 from robot_dynamics.control.stability import stability_limit
@@ -119,9 +117,7 @@ class JointParameters:
     ) -> None:
         self._robot, joint_names = robot, robot.joint_names
         self._names = joint_names
-        tracking = default_tracking_errors(robot)
-        rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
-        rate, touch = none_as_zero(rate), none_as_zero(default_thresholds(robot))
+        limits = default_limits(robot, parameters.bandwidth, parameters.damping_ratio)
         self._inertia, self._sampling = (
             inertia,
             Sampling.of(min(1.0 / parameters.rate, DEFAULT_PERIOD_S)),
@@ -146,11 +142,7 @@ class JointParameters:
             group(
                 LimitParameters,
                 f"limits.{name}",
-                defaults=LimitParameters(
-                    effort_rate=float(rate[i]),
-                    tracking_error=float(tracking[i]),
-                    external_effort=float(touch[i]),
-                ),
+                defaults=LimitParameters(**{x: float(limits[x][i]) for x in limits}),
                 changed=partial(report, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)
@@ -232,19 +224,10 @@ class JointParameters:
         moving = np.where(moving > 0.0, moving, threshold / value.factor)
         return Collision(**given, bands=ThresholdBands(moving, per_speed, slow, slow_speed))
 
-    def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits | None:
-        margin = self.limits("soft_margin")
+    def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits:
         velocity = np.array([damped.get(name, np.inf) for name in self._names])
-        none = np.isinf(margin)
-        if none.all() and np.isinf(velocity).all():
-            return None
-        zones = SoftLimits.of(robot, self.gains().kd, margin=np.where(none, 0.0, margin))
-        return replace(
-            zones,
-            lower=np.where(none, -np.inf, zones.lower),
-            upper=np.where(none, np.inf, zones.upper),
-            velocity=velocity,
-        )
+        margin = np.array([declared.value.soft_margin for declared in self._limits])
+        return SoftLimits.of(robot, self.gains().kd, margin=margin, velocity=velocity)
 
     def slow_efforts(self) -> list[str]:
         """Return a warning, once, per joint whose effort rate limit is too low for feedback."""
