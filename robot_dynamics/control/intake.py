@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import clip, maximum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
 from robot_dynamics.control.friction import ELEMENTS, JUMP, slipped
 from robot_dynamics.control.logic import any_of, both, chosen, either, equal, less, negated
 from robot_dynamics.control.status import Status
+from robot_dynamics.control.transitions import on_ramp
 from robot_dynamics.foundation.arrays import Array
 
 LOADS = {"payload": 10, "gravity": 3, "wrench": 6}
@@ -46,11 +46,10 @@ def take_load(x: Any) -> dict[str, Any]:
     # In motion it goes on from the last cycle, or a stream of loads would stall it
     began = chosen(new, chosen(x.load_moves, x.now - x.dt, x.now), x.load_began)
     start = chosen(new, x.load, x.load_start)
-    u = clip((x.now - began) / maximum(x.load_ramp, 1e-9), 0.0, 1.0)
-    u = chosen(less(0.0, x.load_ramp), u, 1.0)
-    moves = both(either(new, x.load_moves), less(u, 1.0), negated(first))
+    value, goes_on = on_ramp(start, goal, x.now - began, x.load_ramp)
+    moves = both(either(new, x.load_moves), goes_on, negated(first))
     return {
-        "load": chosen(moves, start + u * (goal - start), goal),
+        "load": chosen(moves, value, goal),
         "load_start": start,
         "load_goal": goal,
         "load_began": began,

@@ -6,12 +6,20 @@ stopped. It evaluates the same stages as a controller that tracks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.control.controller import Controller
-from robot_dynamics.control.laws import ALL_MODES, FEEDFORWARD, INERTIA_WEIGHTED, LAWS, Measured
+from robot_dynamics.control.laws import (
+    ALL_MODES,
+    FEEDFORWARD,
+    INERTIA_WEIGHTED,
+    LAWS,
+    ControlLaw,
+    Measured,
+)
 from robot_dynamics.control.laws import position_error as difference
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.settings import Settings
@@ -19,6 +27,40 @@ from robot_dynamics.control.status import Status
 from robot_dynamics.control.task import Task
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.trajectory import State
+
+
+def law_of(mode: int, *, inertia_weighted: bool) -> int:
+    """Return the number of the law of a mode, by its number."""
+    return INERTIA_WEIGHTED if mode == FEEDFORWARD and inertia_weighted else mode
+
+
+def facts_of(
+    law: int, mode: ControlLaw, desired: Sequence[Array], measured: Measured, error: Array
+) -> dict[str, Any]:
+    """Return the fields of a cycle that tracks: nothing fades, is lost, or is watched.
+
+    Args:
+        law: Number of the law.
+        mode: Its mode.
+        desired: Positions, velocities and accelerations, shape (n,) each.
+        measured: Measured state.
+        error: Position errors, shape (n,), rad or m.
+    """
+    return {
+        **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
+        "status": float(Status.TRACKING),
+        "law": float(law),
+        "has_feedback": float(mode.feedback),
+        "was_in_task": float(mode.in_task_space),
+        "q": measured.q,
+        "qd": measured.qd,
+        "measured_q": measured.q,
+        "measured_qd": measured.qd,
+        "desired": np.array(desired),
+        "compared": np.array(desired[:2]),
+        "error": error,
+        "error_rate": desired[1] - measured.qd,
+    }
 
 
 class Tracking:
@@ -73,26 +115,11 @@ class Tracking:
         if not x["begun"][0]:
             arrived["has_begin_tau"][0] = 1.0
             arrived["begin_tau"][:] = model.gravity(desired.q)
-        law = (
-            INERTIA_WEIGHTED
-            if self._number == FEEDFORWARD and model.inertia_weighted
-            else self._number
-        )
-        numbers: dict[str, Any] = {
-            **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
-            "status": Status.TRACKING,
-            "law": law,
-            "has_feedback": self._mode.feedback,
-            "was_in_task": self._mode.in_task_space,
+        law = law_of(self._number, inertia_weighted=model.inertia_weighted)
+        error = difference(desired.q, measured.q, model.continuous)
+        numbers = {
+            **facts_of(law, self._mode, desired, measured, error),
             "dt": dt,
-            "q": measured.q,
-            "qd": measured.qd,
-            "measured_q": measured.q,
-            "measured_qd": measured.qd,
-            "desired": desired,
-            "compared": np.array(desired[:2]),
-            "error": difference(desired.q, measured.q, model.continuous),
-            "error_rate": desired.qd - measured.qd,
             "has_tau": float(tau is not None),
             "load": controller.load,
         }

@@ -23,6 +23,20 @@ def share_of_fade(elapsed: Any, duration: Any) -> Any:
     return chosen(running, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
 
 
+def on_ramp(start: Array, goal: Array, elapsed: Any, duration: Any) -> tuple[Any, Any]:
+    """Return where a straight line to a goal is after an elapsed time, s, and whether it goes on.
+
+    Args:
+        start: Where it began, shape (k,).
+        goal: Where it ends, shape (k,).
+        elapsed: Time since it began, s.
+        duration: Time that it takes, s; 0 for none.
+    """
+    u = chosen(less(0.0, duration), clip(elapsed / maximum(duration, 1e-9), 0.0, 1.0), 1.0)
+    moves = less(u, 1.0)
+    return chosen(moves, start + u * (goal - start), goal), moves
+
+
 class Fade:
     """A step in effort that is applied gradually.
 
@@ -86,7 +100,7 @@ class Ramp:
             self._heading, self._start = self.target, self.current
         self._time = now
         if self.current is not self._heading:
-            u = (now - self._began) / self.duration if self.duration > 0.0 else 1.0
-            step = max(u, 0.0) * (self._heading - self._start)
-            self.current = self._heading if u >= 1.0 else self._start + step
+            elapsed = now - self._began
+            value, moves = on_ramp(self._start, self._heading, elapsed, self.duration)
+            self.current = value if moves else self._heading
         return self.current

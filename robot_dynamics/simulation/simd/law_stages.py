@@ -32,14 +32,15 @@ from robot_dynamics.control.laws import (
     FEEDFORWARD,
     INERTIA_WEIGHTED,
     LAWS,
+    Measured,
     position_error,
 )
 from robot_dynamics.control.limits import LARGEST_FINITE
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.control.motion import later
-from robot_dynamics.control.status import Status
 from robot_dynamics.control.step import Step
 from robot_dynamics.control.step_kernels import key_of, laws_of
+from robot_dynamics.control.tracking import facts_of, law_of
 from robot_dynamics.control.two_masses import TwoMasses
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
@@ -188,10 +189,8 @@ class LawStages:
         step = controller.run_of_step.kernels.step
         self._step = StepOnMotion(step.n, step.equations, step.end_effector, step.projector)
         number = LAWS.index(structure.mode)
-        inertia_weighted = (
-            number == FEEDFORWARD and controller.model.inertia_weighted and not structure.drives
-        )
-        self._number = INERTIA_WEIGHTED if inertia_weighted else number
+        inertia_weighted = controller.model.inertia_weighted and not structure.drives
+        self._number = law_of(number, inertia_weighted=inertia_weighted)
         self.numbers = law_parameters(controller)
         self.constant = constants_of(controller, structure)
         lasting = ("ki", "integral_time")
@@ -353,26 +352,15 @@ class LawStages:
             shape = step.settings.shapes[name]
             entries = self._entries(f"{LAW}{name}", x).reshape(shape)
             known[name] = entries if shape else entries[()]
-        q, qd = x["measured_q"], x["measured_qd"]
+        measured = Measured(x["measured_q"], x["measured_qd"])
+        error = position_error(rows[0], measured.q, self._continuous)
         period = x["cycle_steps"][0] * x["h"][0]
         known |= {
-            **dict.fromkeys(("seen", "fresh", "trust", "begun", "follows"), 1.0),
-            "status": float(Status.TRACKING),
-            "law": float(self._number),
-            "has_feedback": float(self._mode.feedback),
-            "was_in_task": float(self._mode.in_task_space),
+            **facts_of(self._number, self._mode, rows[:3], measured, error),
             "edition": known["settings_edition"],
             "fade_began": 0.0,
             "dt": period,
             "longest_cycle": period,
-            "q": q,
-            "qd": qd,
-            "measured_q": q,
-            "measured_qd": qd,
-            "desired": np.array(rows[:3]),
-            "compared": np.array(rows[:2]),
-            "error": position_error(rows[0], q, self._continuous),
-            "error_rate": rows[1] - qd,
             "reference_tau": rows[3],
             "has_tau": float(self._number in (FEEDFORWARD, INERTIA_WEIGHTED)),
             "table_friction": None,
