@@ -217,17 +217,14 @@ class Task:
         settings = self.settings
         known = settings, model.fastest, model.bandwidth
         if self._numbers[0] != known:
-            given = self.mobility.constants(settings, model.bandwidth, model.fastest)
-            found = {f"task_{name}": value for name, value in given.items()}
-            found["task_returning"] = self.mobility.returning(settings, model.fastest)
-            found["task_feedback"] = self.mobility.feedback(settings, model.bandwidth)[:5]
-            feedback = settings.feedback
-            found["task_timeout"] = np.array([-1.0 if feedback is None else feedback.timeout])
-            found["task_in_frame"] = np.array([float(settings.axes == FRAME)])
-            found["task_speed"] = np.array(settings.speed, dtype=float)
-            found["task_acceleration"] = np.array(settings.acceleration, dtype=float)
-            found["task_fast"] = largest_joint_speeds(self.dynamics.robot)
-            self._numbers = known, {name: found[name] for name in TARGET_SETTINGS}
+            found = {
+                **self.mobility.settings(
+                    settings.parameters, model.bandwidth, model.fastest, settings.damping
+                ),
+                **self.mobility.of_stiffness(settings, model.fastest),
+                "task_fast": largest_joint_speeds(self.dynamics.robot),
+            }
+            self._numbers = known, {name: np.asarray(found[name]) for name in TARGET_SETTINGS}
         return self._numbers[1]
 
     def share(self, settings: TaskSettings, fastest: float) -> float:

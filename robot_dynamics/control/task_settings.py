@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import minimum
+from robot_dynamics.control.fields import Facts
 from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.logic import any_of, both, chosen, equal, less, negated
 from robot_dynamics.control.task_space import (
     CONSISTENT,
     PROJECTORS,
-    ForceNumbers,
     ReturnNumbers,
     TaskNumbers,
 )
@@ -61,6 +64,13 @@ FREE_QUICK = 1.5
 SHARED = 0.7
 """Share of the largest stable frequency for the damping of an end effector that springs back, in
 positions, and in rotations."""
+
+
+GIVEN = (
+    *("damping_ratio", "posture_frequency", "settling", "largest_error", "free_axis", "speed"),
+    "acceleration",
+)
+"""Numbers of the settings that parameters may give."""
 
 
 @dataclass(frozen=True)
@@ -197,14 +207,24 @@ class TaskSettings:
         return np.array([what == FORCE for what in self.controlled])
 
     @property
-    def selection(self) -> Array:
-        """1 in directions of motion, else 0, shape (6,)."""
-        return np.array([float(what == MOTION) for what in self.controlled])
-
-    @property
     def held(self) -> Array:
         """0 in free directions, else 1, shape (6,)."""
         return np.array([float(what != FREE) for what in self.controlled])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return what parameters may give, by their names, with numbers in place of words."""
+        feedback = self.feedback or ForceFeedback()
+        names = (
+            "damping_ratio posture_frequency settling largest_error free_axis speed acceleration"
+        )
+        return {
+            **{name: getattr(self, name) for name in names.split()},
+            **{f"force_{name}": value for name, value in vars(feedback).items()},
+            "force_feedback": self.feedback is not None,
+            "controlled": [CONTROLLED.index(what) for what in self.controlled],
+            "axes": SELECTION_AXES.index(self.axes),
+        }
 
     @property
     def root(self) -> Array:
@@ -338,63 +358,66 @@ class EndEffectorMobility:
             controlled=tuple(MOTION if within else FREE for within in self.within),
         )
 
-    def force_damping(self, settings: TaskSettings, bandwidth: float) -> Array:
-        """Return the default damping of directions of force, shape (6, 6)."""
-        rate = 2.0 * settings.damping_ratio * bandwidth
-        return np.diag((settings.held - settings.selection) * rate * self.masses)
-
-    def constants(
-        self, settings: TaskSettings, bandwidth: float, fastest: float
-    ) -> dict[str, Array]:
-        """Return the inputs of a law that only settings and loop determine, by their names.
+    def settings(
+        self, given: Mapping[str, Any], bandwidth: Any, fastest: Any, damping: Array | None = None
+    ) -> dict[str, Any]:
+        """Return the settings of the step that stiffness does not determine; numbers or symbols.
 
         Args:
-            settings: The settings.
+            given: See `TaskSettings.parameters`.
             bandwidth: Natural frequency for the damping of directions of force, rad/s.
             fastest: Largest natural frequency with which the loop is stable, rad/s.
+            damping: In place of the damping ratio, shape (6, 6).
         """
-        given = settings.damping
-        damping = self.force_damping(settings, bandwidth) if given is None else given
-        numbers = TaskNumbers(
-            settings.damping_ratio if given is None else 0.0,
-            self.heaviest,
-            self.length,
-            min(settings.posture_frequency, fastest),
-            min(settings.settling, fastest),
-            fastest,
+        x = Facts(given)
+        controlled, moved = np.asarray(x.controlled), self.masses > 0.0
+        held, selection, pressing = (
+            np.array([equal(one, float(CONTROLLED.index(what))) for one in controlled])
+            for what in (FREE, MOTION, FORCE)
         )
+        slowest = rate = 2.0 * x.damping_ratio * bandwidth
+        if damping is not None:
+            rates = np.diagonal(damping) / np.maximum(self.masses, 1e-300)
+            slowest = min(rates[moved & (pressing > 0.0)], default=0.0)
+        size = np.sqrt(sum(a * a for a in x.free_axis))
+        push = [x.force_proportional, x.force_integral * slowest, SMOOTHING * slowest]
+        numbers = TaskNumbers(
+            x.damping_ratio if damping is None else 0.0, self.heaviest, self.length,
+            minimum(x.posture_frequency, fastest), minimum(x.settling, fastest), fastest,
+        )  # fmt: skip
         return {
-            "root": settings.root,
-            "damping": damping,
-            "mobility": np.linalg.inv(settings.inertia),
-            "largest": settings.largest_error,
-            "selection": settings.selection,
-            "held": settings.held,
-            "free_axis": settings.free_axis,
-            "numbers": np.array(numbers),
+            "task_damping": np.eye(6) * (pressing * rate * self.masses)
+            if damping is None
+            else damping,
+            "task_largest": x.largest_error,
+            "task_selection": selection,
+            "task_held": negated(held),
+            "task_free_axis": np.asarray(x.free_axis) / chosen(less(0.0, size), size, 1.0),
+            "task_numbers": np.array(numbers),
+            "task_feedback": both(x.force_feedback, any_of(pressing * moved))
+            * np.array([*push, *x.force_largest]),
+            "task_timeout": chosen(x.force_feedback, x.force_timeout, -1.0),
+            "task_in_frame": x.axes,
+            "task_speed": x.speed,
+            "task_acceleration": x.acceleration,
+        }
+
+    def of_stiffness(self, settings: TaskSettings, fastest: float) -> dict[str, Array]:
+        """Return the other settings of the step; see `settings`."""
+        return {
+            "task_root": settings.root,
+            "task_mobility": np.linalg.inv(settings.inertia),
+            "task_returning": self.returning(settings, fastest),
         }
 
     def returning(self, settings: TaskSettings, fastest: float) -> Array:
-        """Return the input `returning`; see `constants`."""
+        """Return the `ReturnNumbers`; see `settings`."""
         root, most = settings.root, []
         for part in (slice(3), slice(3, 6)):
             squares = np.linalg.eigvalsh(root[:, part].T @ self.mobilities @ root[:, part])
             used = min(float(np.sqrt(max(squares.max(), 1e-12))), fastest)
             most.append(min(max(SHARED * fastest / used, 1.0), MOST_DAMPING))
         return np.array(ReturnNumbers(*settings.speed, *most))
-
-    def feedback(self, settings: TaskSettings, bandwidth: float) -> Array:
-        """Return the input `feedback` at a time without a measurement; zeros without feedback."""
-        given, pressing = settings.feedback, settings.pressing & (self.masses > 0.0)
-        if given is None or not pressing.any():
-            return np.zeros(len(ForceNumbers._fields))
-        rates = np.full(6, 2.0 * settings.damping_ratio * bandwidth)
-        if settings.damping is not None:
-            rates = np.diagonal(settings.damping) / np.maximum(self.masses, 1e-300)
-        rate = float(rates[pressing].min())
-        integral, smoothing = given.integral * rate, SMOOTHING * rate
-        numbers = ForceNumbers(given.proportional, integral, smoothing, *given.largest, 0.0, 0.0)
-        return np.array(numbers)
 
     def joint_efforts(self, settings: TaskSettings, fastest: float) -> Array:
         """Return the typical effort of every joint under the largest errors along it, shape (n,).

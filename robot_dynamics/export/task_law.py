@@ -79,10 +79,18 @@ REMARKS = (
 """Remarks on the entries of `numbers`."""
 
 
+CONSTANTS = (
+    *("root", "damping", "mobility", "largest", "selection", "held", "free_axis", "numbers"),
+)
+"""Inputs that only settings and loop determine."""
+
+
 def _defaults(end_effector: EndEffectorMobility, robot: Robot) -> dict[str, Mapping[str, float]]:
     """Return the default values of constant inputs, by remark on each number."""
     settings = end_effector.defaults(DEFAULT_BANDWIDTH)
-    arrays = end_effector.constants(settings, DEFAULT_BANDWIDTH, FASTEST)
+    given = end_effector.settings(settings.parameters, DEFAULT_BANDWIDTH, FASTEST)
+    given |= end_effector.of_stiffness(settings, FASTEST)
+    arrays = {name: np.asarray(given[f"task_{name}"]) for name in CONSTANTS}
     numbers = dict(zip(REMARKS, arrays.pop("numbers").tolist(), strict=True))
     arrays["rotor"] = np.zeros(robot.dof)
     arrays["fastest"] = largest_joint_speeds(robot)

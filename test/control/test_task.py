@@ -306,8 +306,8 @@ def test_the_correction_of_a_force_is_bounded_and_recovers_at_once(load):
 def test_an_end_effector_without_contact_moves_at_the_speed_of_its_damper_and_winds_nothing_up():
     loop = WallLoop(IMPEDANCE, 0.0, load=-6.0)
     loop.press(1.0)
-    constants = loop.task.mobility.force_damping(loop.task.settings, 20.0)
-    assert loop.speeds[-1] == pytest.approx(10.0 / constants[1, 1], rel=0.05)
+    given = loop.task.mobility.settings(loop.task.settings.parameters, 20.0, 100.0)
+    assert loop.speeds[-1] == pytest.approx(10.0 / given["task_damping"][1, 1], rel=0.05)
     assert loop.task.field("correction")[1, 1] == pytest.approx(6.0, rel=0.05)  # N, and not 20
 
 
