@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
@@ -305,12 +306,12 @@ def check_load(before: Model, after: Model, motion: Trajectory) -> None:
     worst = max((v for v in found if v.quantity == "effort"), key=lambda v: v.ratio, default=None)
     if worst is None:
         return
-    place = f"in {worst.time:.3g} s, on the commanded path" if motion.end > 0.0 else "here"
-    raise ArgumentError(
-        f"joint '{worst.joint}' would need {worst.value:.4g} {worst.unit} {place}, beyond its "
-        f"limit of {abs(worst.limit):.4g} {worst.unit}; give a lighter load, or move to another "
-        "pose first"
-    )
+    robot = after.dynamics.robot
+    i = robot.joint_names.index(worst.joint)
+    line = REFUSALS["heavy_load"].line(robot, i, worst.value, abs(worst.limit))
+    if motion.end > 0.0:
+        line = line.replace(" here,", f" in {worst.time:.3g} s, on the commanded path,")
+    raise ArgumentError(line)
 
 
 def _numbers(body: Inertia) -> Array:

@@ -130,6 +130,7 @@ REFUSALS: Mapping[str, Sentence] = {
         "joint '{joint}' would need {value} here, beyond its limit of {limit}",
         ("effort", "effort"),
         "give a lighter load, or move to another pose first",
+        digits=4,
     ),
     "implausible_imu": Sentence(
         "linear_acceleration of {{value}} is not within {:g} to {:g} m/s^2".format(

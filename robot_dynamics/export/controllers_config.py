@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.added_efforts import SWITCHES
+from robot_dynamics.control.limits import TRACKING_ERROR
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.driver_checks import check_joints, per_joint
 from robot_dynamics.export.driver_profile import Driver
@@ -180,7 +181,7 @@ def _constraints(robot: Robot) -> dict[str, Any]:
     limited = all(np.isfinite(joint.limits.velocity) for joint in robot.independent_joints)
     found: dict[str, Any] = {"goal_time": GOAL_TIME, "decelerate_on_cancel": limited}
     for joint in robot.independent_joints:
-        error = 0.5 if joint.type.rotates else 0.1
+        error = TRACKING_ERROR[joint.type.rotates]
         found[joint.name] = {"trajectory": error, "goal": error / 5.0}
         if limited:
             found[joint.name]["max_deceleration_on_cancel"] = joint.limits.velocity / CANCEL

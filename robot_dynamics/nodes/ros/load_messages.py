@@ -12,7 +12,6 @@ from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control.parameters import LARGEST_GRAVITY, LARGEST_LOAD
-from robot_dynamics.control.refusals import PLAUSIBLE_GRAVITY
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
@@ -81,22 +80,6 @@ def check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
             raise ArgumentError(f"{name} is {value:g}; every number must be finite")
         if abs(value) > LARGEST_LOAD:
             raise ArgumentError(f"{name} is {value:g}; give {LARGEST_LOAD:g} at most, in SI units")
-
-
-def gravity_measured(msg: Imu) -> Array:
-    """Return the acceleration less gravity of an IMU at rest, in its axes, shape (3,), m/s^2.
-
-    Raises:
-        ArgumentError: If the message has no acceleration, or an implausible one.
-    """
-    acceleration = measured_force(msg)
-    low, high = PLAUSIBLE_GRAVITY
-    if not low <= float(np.linalg.norm(acceleration)) <= high:  # NaN is not
-        raise ArgumentError(
-            f"linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not "
-            f"within {low:g} to {high:g}"
-        )
-    return acceleration
 
 
 def measured_force(msg: Imu) -> Array:

@@ -18,7 +18,7 @@ from sensor_msgs.msg import Imu
 
 from robot_dynamics.control import Load, Model
 from robot_dynamics.control.configuration import refuse_payload
-from robot_dynamics.control.imu_gravity import gravity_by_imu
+from robot_dynamics.control.imu_gravity import check_imu, gravity_by_imu
 from robot_dynamics.control.load import check_load
 from robot_dynamics.control.refusals import Refusal, refusal_words
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -28,8 +28,8 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import (
     body_from_msg,
     check_gravity,
-    gravity_measured,
     inertia_matrix,
+    measured_force,
 )
 from robot_dynamics.nodes.ros.node_parameters import Declared, listed
 from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
@@ -423,7 +423,9 @@ class OnlineModel:
         if not parameters.gravity_from_imu:
             return
         try:
-            force = self.load.to_root(gravity_measured(msg), msg.header.frame_id)
+            force = self.load.to_root(measured_force(msg), msg.header.frame_id)
+            if why := refusal_words(check_imu(force), self._node.robot):
+                raise ArgumentError(why)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("imu", f"imu: {error}; the message is ignored")
             return
