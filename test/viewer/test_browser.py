@@ -103,6 +103,7 @@ def number_field(tab, label: str):
     )
 
 
+@pytest.mark.thorough  # half a minute until software has drawn the first picture
 def test_page_draws_a_robot_that_controls_change(view, tab):
     until(lambda: drawn(tab), "a drawn robot")
     if folder := os.environ.get("SCREENSHOTS"):
