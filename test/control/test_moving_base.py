@@ -28,7 +28,7 @@ BASE = BaseMotion(
 
 
 @pytest.mark.parametrize(
-    "mode", first(["feedforward", "impedance", "cartesian_impedance"], ALL_MODES)
+    "mode", first(["feedforward", "cartesian_impedance"], ALL_MODES)
 )
 def test_the_efforts_of_a_law_have_the_motion_of_the_base(mode):
     dynamics = Dynamics(ROBOT)
