@@ -27,9 +27,7 @@ BASE = BaseMotion(
 )
 
 
-@pytest.mark.parametrize(
-    "mode", first(["feedforward", "cartesian_impedance"], ALL_MODES)
-)
+@pytest.mark.parametrize("mode", first(["feedforward", "cartesian_impedance"], ALL_MODES))
 def test_the_efforts_of_a_law_have_the_motion_of_the_base(mode):
     dynamics = Dynamics(ROBOT)
     model = Model(dynamics, gains_for(dynamics))
