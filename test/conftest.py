@@ -53,6 +53,19 @@ def pytest_collection_finish():
     gc.enable()
 
 
+# Tests of the code itself: where they are thorough, they have it at the level that users have
+OF_CODE = ("test/compiler/", "test/dynamics/", "test/simulation/simd/", "test/benchmarks/")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    if not (item.nodeid.startswith(OF_CODE) and item.get_closest_marker("thorough")):
+        return (yield)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("ROBOT_DYNAMICS_CODE_LEVEL", raising=False)
+        return (yield)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _logs_of_ros_stay_here(tmp_path_factory):
     os.environ["ROS_LOG_DIR"] = str(tmp_path_factory.mktemp("ros_log"))

@@ -40,7 +40,7 @@ def bounded(call):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
 
 
-def run(title, one, seconds=600.0, seed=0):
+def run(title, one, seconds=600.0, seed=0, fewest=FEWEST):
     """Fuzz for that long; prints each failure with the seed that repeats it alone.
 
     Args:
@@ -49,6 +49,7 @@ def run(title, one, seconds=600.0, seed=0):
             was accepted, or raises.
         seconds: Duration.
         seed: Of the first trial; the following trials have the following seeds.
+        fewest: Trials, however long they take.
 
     Returns:
         Number of failures.
@@ -57,7 +58,7 @@ def run(title, one, seconds=600.0, seed=0):
     logging.disable(logging.CRITICAL)
     trials = accepted = failures = 0
     end = time.monotonic() + seconds
-    while (time.monotonic() < end or trials < FEWEST) and failures < 20:
+    while (time.monotonic() < end or trials < fewest) and failures < 20:
         try:
             accepted += bool(one(random.Random(seed + trials)))
         except (Exception, Hang):
@@ -69,8 +70,8 @@ def run(title, one, seconds=600.0, seed=0):
     return failures
 
 
-def main(title, one):
+def main(title, one, fewest=FEWEST):
     """The command: SECONDS (600) and SEED (0) as arguments; ends with 1 after a failure."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    sys.exit(min(1, run(title, one, seconds, seed)))
+    sys.exit(min(1, run(title, one, seconds, seed, fewest)))

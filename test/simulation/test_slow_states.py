@@ -212,7 +212,7 @@ def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_oscillat
     loop, settings = Loop(dynamics, 1000), Settings()
     loop.run(1.0)
     due, mode = dict.fromkeys(("motion", "load", "mode"), 0.0), "feedforward"
-    while loop.now < 120.0:
+    while loop.now < 60.0:
         if loop.now >= due["motion"]:
             q = loop.q0[:7] + 0.3 * random.uniform(-1.0, 1.0, (4, 7))
             still = np.zeros_like(q)
