@@ -60,6 +60,7 @@ def comes_to(states, position):
     wait_for(lambda: np.abs(states[-1].position - position).max() < ACCURACY, f"{position}")
 
 
+@pytest.mark.thorough
 def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
     states, client, _ = arm
     begin = np.array(states[-1].position)

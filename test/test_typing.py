@@ -31,6 +31,7 @@ arm.inverse(q, q)
 """
 
 
+@pytest.mark.thorough
 def test_a_strict_user_is_told_the_types_and_the_mistakes(tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
     program = tmp_path / "program.py"

@@ -160,6 +160,7 @@ def goes_to(nodes, ros, q):
     wait_for(arrived, "the goal")
 
 
+@pytest.mark.thorough
 def test_after_a_reset_of_the_simulated_robot_the_nodes_start_anew(nodes, ros):
     start, controller = nodes.simulator._start, nodes.controller.controller
     assert ros("payload", "0")[0] == 0  # which the simulated robot does not carry

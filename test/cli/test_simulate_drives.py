@@ -31,6 +31,7 @@ def test_the_model_makes_the_drives_exact(arm, capsys):
     assert (whole < 0.05 * np.minimum(position, velocity)).all()
 
 
+@pytest.mark.thorough
 def test_the_drives_shake_no_light_wrist(arm, capsys):
     text = Path(arm).read_text()
     fore, wrist = text.split('<link name="link7">')

@@ -73,7 +73,7 @@ def test_it_goes_on_once_gravity_counts_once(knowing):
 
 
 @pytest.mark.parametrize("joint", [0, 1])
-@pytest.mark.parametrize("share", [-1.5, -1.0, 0.5, 0.8, 1.0, 1.4])
+@pytest.mark.parametrize("share", first([-1.0, 0.5, 1.4], [-1.5, -1.0, 0.5, 0.8, 1.0, 1.4]))
 def test_a_person_who_lifts_one_link_is_a_contact(knowing, joint, share):
     bench = Bench(knowing, Settings(), q=AHEAD).run(READY)
     step, effort = bench.plant.step, np.zeros(2)

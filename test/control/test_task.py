@@ -339,6 +339,7 @@ def test_modes_and_stiffness_change_without_a_step():
         last = loop.run(0.5, push).efforts[-1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tool", first([0.1], [0.0, 0.1]))
 def test_another_description_in_mid_motion_goes_on_unless_it_moves_the_end_effector(tool):
     """Heavier links change no target; a longer tool would move the arm back by its length."""

@@ -296,6 +296,7 @@ def test_sentences_are_those_of_the_controller_with_their_numbers(parts, library
             assert line == sentence.line(robot, 0, 0.1234567, 34567.8)
 
 
+@pytest.mark.thorough
 def test_hostile_names_are_texts_and_one_symbol_is_exported(tmp_path):
     urdf = hostile_urdf()
     robot = read_urdf(urdf)

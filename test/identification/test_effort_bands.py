@@ -57,6 +57,7 @@ def test_bands_hold_95_percent_of_the_samples_of_other_motions():
     assert within.min() > 0.89
 
 
+@pytest.mark.thorough
 def test_widths_along_a_motion_hold_95_percent_of_the_efforts_as_recorded():
     recording = ARM.recording(seed=5, noise=0.02, duration=40.0)
     time, below_cutoff, as_recorded = found().band_widths(recording)

@@ -103,6 +103,7 @@ def test_a_recorder_does_not_swallow_the_motion(start, peer, namespace):
     assert len(recorded) == 1
 
 
+@pytest.mark.thorough
 def test_a_motion_that_is_never_acknowledged_is_given_up_with_a_warning(start, peer, namespace):
     arguments, name = namespace
     sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")

@@ -92,6 +92,7 @@ def test_killed_recorder_leaves_all_of_it_but_the_last_moment(recording):
     assert (moved > 0.1).all()  # the whole motion is there
 
 
+@pytest.mark.thorough
 def test_recorded_efforts_by_cause_are_those_of_the_model(recording):
     motion = read_motion(recording)
     gravity, states = motion.topics["efforts/gravity"], motion.states

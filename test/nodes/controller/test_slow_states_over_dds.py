@@ -45,6 +45,7 @@ def states(peer, count):
     return peer.received["joint_states"][received:]
 
 
+@pytest.mark.thorough
 def test_it_moves_and_then_rests_without_oscillation_and_reports_its_feedback(arm, peer):
     *_, controller = arm
     controller.wait_for_log("feedback is by the mass matrix")

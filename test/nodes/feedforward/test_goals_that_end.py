@@ -92,6 +92,7 @@ def test_a_trajectory_on_the_topic_takes_the_place_of_a_goal(client, arm, peer, 
     wait_for(lambda: np.abs(arm.at() - start).max() < EXACT, "the end of the trajectory")
 
 
+@pytest.mark.thorough
 def test_many_goals_in_a_row_all_end(client, arm):
     start = arm.at()
 

@@ -227,6 +227,7 @@ def test_gravity_is_a_parameter_of_three_numbers(peer, efforts):
     becomes(received, gravity(), "its own gravity")
 
 
+@pytest.mark.thorough
 def test_gravity_may_come_from_an_imu_that_stands_on_the_root_link(peer, efforts):
     node, received = efforts
     assert peer.set_parameter(NODE, "gravity_from_imu", True).successful

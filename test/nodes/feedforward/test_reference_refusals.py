@@ -98,6 +98,7 @@ def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(sy
     sent(lambda: np.abs(np.array(references[-1].position) - rest).max() > HALF_WAY, "the motion")
 
 
+@pytest.mark.thorough
 def test_a_motion_is_limited_by_the_parameters_and_cancelled_when_its_controller_stops(
     system, peer
 ):

@@ -73,6 +73,7 @@ def stamp_of(msg):
     return nanoseconds(msg.header.stamp) * 1e-9
 
 
+@pytest.mark.thorough
 def test_a_controller_that_is_killed_at_rest_comes_back_and_the_arm_never_moves(arm):
     received = len(arm.states)
     arm.kill("controller", "simulator", "holding the joints until one arrives")
@@ -138,6 +139,7 @@ def test_when_the_robot_goes_away_and_comes_back_it_is_held_where_it_was(arm):
     assert fastest_effort(arm.states[received:], SLACK) <= EFFORT_RATE
 
 
+@pytest.mark.thorough
 def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a_step(arm, peer):
     # The middleware may take seconds to introduce commands to a new process, whose states are seen
     # already: what would push against the brakes is for the limit of the tracking error to stop

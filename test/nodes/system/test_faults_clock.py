@@ -103,6 +103,7 @@ def test_a_clock_that_jumps_back_ends_the_motion_and_says_so(arm, clock):
     arm.rests_at(FAR, AT_REST)
 
 
+@pytest.mark.thorough
 def test_a_clock_that_jumps_ahead_moves_nothing_by_a_jump(arm, clock):
     referred, moved, commanded = len(arm.references), len(arm.states), len(arm.commands)
     sets_off(arm)
@@ -115,6 +116,7 @@ def test_a_clock_that_jumps_ahead_moves_nothing_by_a_jump(arm, clock):
     arm.rests_at(FAR, AT_REST)
 
 
+@pytest.mark.thorough
 def test_while_the_arm_rests_a_jump_of_the_clock_is_not_felt(arm, clock):
     moved, commanded = len(arm.states), len(arm.commands)
     for jump in (10.0, -30.0):

@@ -59,6 +59,7 @@ def holds(arm, urdf, q):
     )
 
 
+@pytest.mark.thorough
 def test_a_heavier_arm_is_held_by_its_own_gravity_without_a_step(arm, describe):
     received = len(arm.states)
     describe(HEAVY)

@@ -115,6 +115,7 @@ def silence(relay, seconds):
         relay.change = lambda msg: msg
 
 
+@pytest.mark.thorough
 def test_without_joint_states_for_a_second_the_arm_stays_where_it_is(arm, relay):
     received = len(relay.true)
     controller = arm.processes["controller"]
@@ -139,6 +140,7 @@ def test_a_motion_in_which_joint_states_stop_for_a_second_ends_at_rest_on_its_wa
     assert fastest_effort(relay.true[received:], SLACK) <= EFFORT_RATE
 
 
+@pytest.mark.thorough
 def test_a_robot_that_loses_and_delays_its_states_follows_with_a_bounded_error(arm, relay, peer):
     received = len(relay.true)
     # Gains of single joints see the fast poles of coupled joints, and delays make those unstable;
@@ -160,6 +162,7 @@ def test_a_robot_that_loses_and_delays_its_states_follows_with_a_bounded_error(a
         assert peer.set_parameter("controller_node", "mode", "feedforward").successful
 
 
+@pytest.mark.thorough
 def test_states_that_are_not_numbers_are_left_out_and_the_motion_goes_on(arm, relay, peer):
     controller, feedforward = arm.processes["controller"], arm.processes["feedforward"]
     commanded, referred = len(arm.commands), len(arm.references)

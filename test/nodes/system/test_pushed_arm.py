@@ -136,6 +136,7 @@ def test_a_push_stops_the_arm_until_it_is_resumed(arm, person, peer):
     arm.goes_to(NAMES, START, 0.02)
 
 
+@pytest.mark.thorough
 def test_an_arm_that_a_person_led_stays_there_and_follows_the_next_motion(arm, person, peer):
     led = {"mode": "gravity_compensation", "collision.reaction": "report"}
     assert peer.set_parameters("controller_node", led).successful
