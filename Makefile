@@ -41,7 +41,7 @@ test test-thorough test-kilted: export PYTHONDONTWRITEBYTECODE =
 test test-thorough test-kilted: export OPENBLAS_NUM_THREADS = 1
 
 # Kernels of tests run a few times: the lowest level compiles them in a quarter of the time
-test test-thorough: export ROBOT_DYNAMICS_CODE_LEVEL = 0
+test test-thorough test-kilted: export ROBOT_DYNAMICS_CODE_LEVEL = 0
 test: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 

@@ -73,7 +73,13 @@ NODES = multiprocessing.get_context("forkserver")
 
 What an executable does from its first line on is tested in test/nodes/test_executables.py.
 """
-NODES.set_forkserver_preload(["robot_dynamics.nodes.composition"])  # and so every node
+NODES.set_forkserver_preload(
+    [
+        "robot_dynamics.nodes.composition",  # and so every node
+        *("rosidl_generator_py.generate_py_impl", "rosidl_parser.parser"),  # for the first message
+        *("llvmlite.binding", "llvmlite.ir"),  # for the first kernel
+    ]
+)
 
 
 class NodeProcess:
