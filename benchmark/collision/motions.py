@@ -28,7 +28,7 @@ from robot_dynamics.control.limits import default_thresholds, velocity_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification import Recording, identify
 from robot_dynamics.simulation import perturbed, with_mass_scaled
-from robot_dynamics.trajectory.motions import sample_poses
+from robot_dynamics.trajectory.motions import rest_to_rest, sample_poses
 
 PERIOD_S = 1e-3
 SAMPLES = 1500  # periods of a motion
@@ -175,9 +175,8 @@ def random_motions(dynamics: Dynamics, count: int, seed: int) -> tuple[Array, Ar
     duration = np.maximum(15.0 / 8.0 * np.abs(gap) / (SPEED_SHARE * speed), 0.5).max(axis=1)
 
     def states(u: Array, T: Array) -> tuple[Array, Array, Array]:
-        s = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
-        sd = 30.0 * (u * (1.0 - u)) ** 2 / T
-        sdd = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / T**2
+        s, sd, sdd = rest_to_rest(u)
+        sd, sdd = sd / T, sdd / T**2
         return begin + gap * s[..., None], gap * sd[..., None], gap * sdd[..., None]
 
     for _ in range(6):  # a slower motion takes less effort, down to that of gravity

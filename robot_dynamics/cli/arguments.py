@@ -32,6 +32,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import SPACES, counted, number_from
 from robot_dynamics.robot import Robot, read_urdf, urdf_text
 from robot_dynamics.robot.catalogue import located
+from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.robot.urdf.document import ESTIMATES
 from robot_dynamics.robot.urdf.reader import OPEN_CHAIN
 
@@ -293,8 +294,9 @@ def percentage(text: str) -> float:
 
 
 def joint_units(robot: Robot, joints: Sequence[str]) -> list[tuple[str, str]]:
-    """Return units of position and effort of each joint: ("rad", "N m") or ("m", "N")."""
-    return [("rad", "N m") if robot.joint(name).type.rotates else ("m", "N") for name in joints]
+    """Return units of position and effort of each joint."""
+    found = [robot.joint(name) for name in joints]
+    return [(joint_unit(one, "position"), joint_unit(one, "effort")) for one in found]
 
 
 def _number(option: str, text: str) -> float:

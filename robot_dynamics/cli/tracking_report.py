@@ -17,6 +17,7 @@ from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.pictures import new_figure
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:  # matplotlib comes with the extra `cli`
@@ -135,15 +136,15 @@ def tracking_table(comparison: Comparison, robot: Robot) -> TextTable:
     logs = (comparison.feedforward, *comparison.baselines.values())
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
     for i, name in enumerate(comparison.feedforward.joint_names):
-        rotates = robot.joint(name).type.rotates
+        joint = robot.joint(name)
         peak, limit = comparison.feedforward.peak_effort[i], limits[name]
         table.add_row(
             name,
-            "mrad" if rotates else "mm",
+            f"m{joint_unit(joint, 'position')}",
             *(f"{1e3 * log.rms_error[i]:.3f}" for log in logs),
             *(f"{comparison.times_smaller(other)[i]:.0f} x" for other in comparison.baselines),
             f"{peak:.3g}",
-            f"{limit:g} {'N m' if rotates else 'N'}" if np.isfinite(limit) else "none",
+            f"{limit:g} {joint_unit(joint, 'effort')}" if np.isfinite(limit) else "none",
             f"{100.0 * peak / limit:.0f} %" if np.isfinite(limit) else "",
         )
     return table
@@ -205,7 +206,7 @@ def _draw_joint(
     axes = list(row)
     ours = comparisons[0].feedforward
     name = ours.joint_names[i]
-    rotates = robot.joint(name).type.rotates
+    joint = robot.joint(name)
     position, errors, effort = axes[0], axes[1:-1], axes[-1]
 
     # Ours is broad, to be seen under the dashes of what was desired
@@ -214,8 +215,8 @@ def _draw_joint(
         width = 2.6 if mode == "feedforward" else 1.2
         position.plot(log.t, log.q[:, i], color=COLOURS[mode], lw=width)
     position.plot(ours.t, ours.q_d[:, i], color=DESIRED, lw=1.0, ls="--")
-    position.set_ylabel(f"{plot_text(name)}\n{'rad' if rotates else 'm'}")
-    unit = "mrad" if rotates else "mm"
+    position.set_ylabel(f"{plot_text(name)}\n{joint_unit(joint, 'position')}")
+    unit = f"m{joint_unit(joint, 'position')}"
     for axis, comparison in zip(errors, comparisons, strict=True):
         for mode in BACK_TO_FRONT:
             log = getattr(comparison, mode)
@@ -229,7 +230,7 @@ def _draw_joint(
         rms = 1e3 * comparison.feedforward.rms_error[i]
         _remark(axis, f"RMS {rms:.2g} {unit}, {ratios} times smaller", COLOURS["feedforward"])
     effort.plot(ours.t, ours.tau[:, i], color=COLOURS["feedforward"], lw=1.2)
-    effort.set_ylabel("N m" if rotates else "N")
+    effort.set_ylabel(joint_unit(joint, "effort"))
     _draw_limit(effort, dict(zip(robot.joint_names, effort_limits(robot), strict=True))[name],
                 np.abs(ours.tau[:, i]).max())  # fmt: skip
 

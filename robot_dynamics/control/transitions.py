@@ -9,18 +9,14 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import clip, maximum
 from robot_dynamics.control.logic import both, chosen, less
 from robot_dynamics.foundation.arrays import Array, frozen
-
-
-def rise(u: Any) -> Any:
-    """Rise from 0 to 1 over u from 0 to 1, with zero slope and curvature at both ends."""
-    return u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+from robot_dynamics.trajectory.motions import rest_to_rest
 
 
 def share_of_fade(elapsed: Any, duration: Any) -> Any:
     """Return the remaining part of a step after an elapsed time of a fade, both s."""
     u = elapsed / maximum(duration, 1e-9)
     running = both(less(-1e-12, u), less(u, 1.0), less(0.0, duration))  # else the clock jumped
-    return chosen(running, 1.0 - rise(clip(u, 0.0, 1.0)), 0.0)
+    return chosen(running, 1.0 - rest_to_rest(clip(u, 0.0, 1.0))[0], 0.0)
 
 
 def on_ramp(start: Array, goal: Array, elapsed: Any, duration: Any) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from robot_dynamics.papers.zero_reference_hand import HandMotion, hand_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.robot.zero_reference_tables import HAND, hand_of
-from robot_dynamics.trajectory.motions import SPLINE_KNOTS, circle_law, normal_spline
+from robot_dynamics.trajectory.motions import SPLINE_KNOTS, circle_law, normal_spline, rest_to_rest
 from robot_dynamics.trajectory.pose_paths import LINE_LAWS
 
 
@@ -231,14 +231,8 @@ def line_law(
     """
     check_known("law", law, "the line of Thomas and Tesar", LINE_LAWS)
     u = np.atleast_1d(np.asarray(t, dtype=np.float64)) / LINE_TIME_S
-    if law == "normal_spline":
-        s, sd, sdd = normal_spline(u, knots)
-        return 2.0 * s - 1.0, 2.0 * sd / LINE_TIME_S, 2.0 * sdd / LINE_TIME_S**2
-    return (
-        -1.0 + 2.0 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2),
-        60.0 * u**2 * (1.0 - u) ** 2 / LINE_TIME_S,
-        120.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / LINE_TIME_S**2,
-    )
+    s, sd, sdd = normal_spline(u, knots) if law == "normal_spline" else rest_to_rest(u)
+    return 2.0 * s - 1.0, 2.0 * sd / LINE_TIME_S, 2.0 * sdd / LINE_TIME_S**2
 
 
 def line_motion(

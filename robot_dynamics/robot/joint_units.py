@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 
 UNITS = {
@@ -16,4 +17,9 @@ UNITS = {
 
 def unit_of(robot: Robot, i: int, quantity: str) -> str:
     """Return the unit of one of `UNITS` of joint i."""
-    return UNITS[quantity][not robot.independent_joints[i].type.rotates]
+    return joint_unit(robot.independent_joints[i], quantity)
+
+
+def joint_unit(joint: Joint, quantity: str) -> str:
+    """Return the unit of one of `UNITS` of a joint."""
+    return UNITS[quantity][not joint.type.rotates]

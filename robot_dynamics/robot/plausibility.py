@@ -10,6 +10,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import Joint, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
+from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.spatial import Pose, skew
 
 HEAVY_KG = 2000.0
@@ -176,7 +177,7 @@ def no_limit(names: Iterable[str]) -> str:
 def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
     """Yield the implausible limits of a joint that moves a mass, kg."""
     kind = "rotates" if joint.type.rotates else "slides"
-    angle, effort = ("rad", "N m") if joint.type.rotates else ("m", "N")
+    angle, effort = joint_unit(joint, "position"), joint_unit(joint, "effort")
     limits = joint.limits
     span = limits.upper - limits.lower
     if np.isfinite(span) and span > FAR[kind]:

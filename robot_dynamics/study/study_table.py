@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.study.plan import StudyPlan, names_of
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk, Columns
@@ -27,6 +28,9 @@ QUIET = 1e-6
 CRITERIA = ("error", "saturation", "stability", "stops", "end_effector")
 """Criteria of a run; each has a column `ok[...]`."""
 
+
+OF_JOINTS = {"rms_error": "position", "peak_error": "position", "peak_effort": "effort"}
+"""Columns of each joint that have a unit, and their quantities."""
 
 END_EFFECTOR_PARTS = {"position": "m", "rotation": "rad"}
 """Parts of the error of the end effector, with their units."""
@@ -136,11 +140,10 @@ def _add_joints(
     }
     for kind, values in kinds.items():
         for joint, one in zip(plan.robot.joint_names, values.T, strict=True):
-            rotates = plan.robot.joint(joint).type.rotates
-            unit = {"rms_error": "rad", "peak_error": "rad", "peak_effort": "N m"}.get(kind, "1")
+            quantity = OF_JOINTS.get(kind)
             columns[f"{kind}[{joint}]"] = one
             units[f"{kind}[{joint}]"] = (
-                unit if rotates else unit.replace("rad", "m").replace("N m", "N")
+                joint_unit(plan.robot.joint(joint), quantity) if quantity else "1"
             )
 
 

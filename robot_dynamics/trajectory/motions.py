@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,16 @@ def polynomial_345(
 
 SPLINE_KNOTS = (1.0 / 3.0, 2.0 / 3.0)
 """Knots of `normal_spline`: the fewest that there can be, equally spaced."""
+
+
+def rest_to_rest(u: Any) -> tuple[Any, Any, Any]:
+    """Return the motion from rest at 0 to rest at 1 with the least jerk, and its two derivatives.
+
+    Args:
+        u: Time as a part of the duration, 0 to 1, numbers or symbols.
+    """
+    v = 1.0 - u
+    return u**3 * (10.0 - 15.0 * u + 6.0 * u**2), 30.0 * (u * v) ** 2, 60.0 * u * v * (v - u)
 
 
 def normal_spline(

@@ -14,7 +14,7 @@ from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import CsvRow, read_csv
 from robot_dynamics.spatial import Pose
-from robot_dynamics.trajectory.motions import circle_law, normal_spline
+from robot_dynamics.trajectory.motions import circle_law, normal_spline, rest_to_rest
 
 POSITION = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
@@ -73,7 +73,7 @@ def straight_line(
     check_known("law", law, "straight_line", LINE_LAWS)
     times = _times(duration, rate)
     u = times / times[-1]
-    s = normal_spline(u)[0] if law == "normal_spline" else u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+    s = normal_spline(u)[0] if law == "normal_spline" else rest_to_rest(u)[0]
     Rotation = _rotation()
     first = Rotation.from_matrix(start.rotation)
     turn = (Rotation.from_matrix(end.rotation) * first.inv()).as_rotvec()

@@ -9,8 +9,9 @@ from robot_dynamics.control import SoftLimits
 from robot_dynamics.control.controller import all_finite
 from robot_dynamics.control.fields import Facts, Layout
 from robot_dynamics.control.status import Status
-from robot_dynamics.control.transitions import Fade, rise
+from robot_dynamics.control.transitions import Fade
 from robot_dynamics.control.watches import WATCHES, watch_brakes
+from robot_dynamics.trajectory.motions import rest_to_rest
 
 # -- brakes ---------------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ def test_a_fade_of_no_time_and_a_clock_that_jumps_back_leave_nothing():
 def test_the_rise_has_no_slope_or_curvature_at_its_ends():
     h = 1e-4
     for end in (0.0, 1.0):
-        before, at, after = (rise(end + k * h) for k in (-1, 0, 1))
+        before, at, after = (rest_to_rest(end + k * h)[0] for k in (-1, 0, 1))
         assert at == end
         # Second difference of 10 u^3 over h^2: 10 h
         assert abs(after - 2 * at + before) / h**2 < 20 * h

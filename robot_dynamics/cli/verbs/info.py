@@ -46,6 +46,7 @@ from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.endpoint import end_effector_by_rule
 from robot_dynamics.robot.plausibility import inertialess_joints, limit_warnings
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.robot.urdf.document import ESTIMATES
 from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
@@ -195,7 +196,7 @@ def joint_table(robot: Robot) -> TextTable:
     rubbing = [x for x in RUBBING if any(getattr(joint, x) for joint in robot.moving_joints)]
     table = TextTable("joints", ["name", "type"], ["range", "velocity", "effort", *rubbing])
     for joint in robot.moving_joints:
-        unit = "rad" if joint.type.rotates else "m"
+        unit = joint_unit(joint, "position")
         limits = joint.limits
         table.add_row(
             joint.name,
@@ -204,7 +205,7 @@ def joint_table(robot: Robot) -> TextTable:
             if np.isfinite(limits.lower) or np.isfinite(limits.upper)
             else "no limits",
             f"{_number(limits.velocity)} {unit}/s" if np.isfinite(limits.velocity) else "no limit",
-            f"{_number(limits.effort)} {'N m' if joint.type.rotates else 'N'}"
+            f"{_number(limits.effort)} {joint_unit(joint, 'effort')}"
             if np.isfinite(limits.effort)
             else "no limit",
             *(f"{getattr(joint, name):g}" for name in rubbing),

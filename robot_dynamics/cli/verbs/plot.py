@@ -22,6 +22,7 @@ from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.pictures import new_figure, with_gaps
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.units import joint_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,10 +86,10 @@ def figure(motion: RecordedMotion, robot: Robot, joints: Sequence[str] | None = 
     limits = effort_limits(robot)
     for row, name in zip(axes, shown, strict=True):
         k = robot.joint_names.index(name)
-        rotates, limit = robot.joint(name).type.rotates, limits[k]
+        joint, limit = robot.joint(name), limits[k]
         position, error, effort = row
         position.plot(cut(t[thin]), cut(states.position[thin, k]), color=MEASURED, label="measured")
-        position.set_ylabel(f"{plot_text(name)}\n{'rad' if rotates else 'm'}")
+        position.set_ylabel(f"{plot_text(name)}\n{joint_unit(joint, 'position')}")
         if reference is not None:
             at = 1e-9 * (reference.stamp - t0)
             own = with_gaps(at[thin])
@@ -101,13 +102,13 @@ def figure(motion: RecordedMotion, robot: Robot, joints: Sequence[str] | None = 
             error.plot(cut(t[thin]), cut(1e3 * e[thin]), color=MEASURED)
             effort.plot(own(at[thin]), own(reference.effort[thin, k]), "--", lw=1.0,
                         color=DESIRED, label="feedforward")  # fmt: skip
-        error.set_ylabel("mrad" if rotates else "mm")
+        error.set_ylabel(f"m{joint_unit(joint, 'position')}")
         effort.plot(cut(t[thin]), cut(states.effort[thin, k]), color=MEASURED, label="measured")
         # A limit far above the efforts would flatten their curves
         if np.isfinite(limit) and (np.abs(states.effort[:, k]) > 0.4 * limit).any():
             for side in (-limit, limit):
                 effort.axhline(side, color="0.5", ls=":", label="limit")
-        effort.set_ylabel("N m" if rotates else "N")
+        effort.set_ylabel(joint_unit(joint, "effort"))
         for axis in row:
             axis.grid(color="#eeeeee")
             axis.margins(x=0)

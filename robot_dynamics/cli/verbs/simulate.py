@@ -61,6 +61,7 @@ from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.kinematic_tree import JointElasticity
+from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.simulation import (
     ControlFunction,
     ElasticController,
@@ -215,7 +216,7 @@ def _on_springs(
     table = TextTable(title, ["joint", ""], [*errors])
     for k, joint in enumerate(robot.independent_joints):
         cells = (f"{1e3 * error[k]:.4f}" for error in errors.values())
-        table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
+        table.add_row(joint.name, f"m{joint_unit(joint, 'position')}", *cells)
     show = Printer()
     show(table)
     if lowered:
@@ -250,7 +251,7 @@ def _behind_drives(arguments: argparse.Namespace) -> int:
     table = TextTable(f"{title}, masses {arguments.mass_error:+g} %", ["joint", ""], [*errors])
     for k, joint in enumerate(robot.independent_joints):
         cells = (f"{1e3 * error[k]:.3f}" for error in errors.values())
-        table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
+        table.add_row(joint.name, f"m{joint_unit(joint, 'position')}", *cells)
     Printer()(table)
     return 0
 
@@ -281,7 +282,7 @@ def _on_moving_base(arguments: argparse.Namespace, robot: Robot) -> int:
     table = TextTable(f"RMS error, {arguments.base_motion}", ["joint", ""], [*errors])
     for k, joint in enumerate(robot.independent_joints):
         cells = (f"{1e3 * error[k]:.3f}" for error in errors.values())
-        table.add_row(joint.name, "mrad" if joint.type.rotates else "mm", *cells)
+        table.add_row(joint.name, f"m{joint_unit(joint, 'position')}", *cells)
     Printer()(table)
     return 0
 

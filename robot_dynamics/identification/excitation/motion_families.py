@@ -17,6 +17,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.motions import rest_to_rest
 from robot_dynamics.trajectory.trajectory import State
 
 FREE = np.pi
@@ -200,11 +201,8 @@ class PointToPoint:
         run = np.minimum((time / each).astype(int), self.runs - 1)
         s = (time / each - run)[:, None]
         first, change = poses[run], np.diff(poses, axis=0)[run]
-        return State(
-            first + change * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
-            change * 30.0 * s**2 * (1.0 - s) ** 2 / each,
-            change * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / each**2,
-        )
+        position, speed, rate = rest_to_rest(s)
+        return State(first + change * position, change * speed / each, change * rate / each**2)
 
 
 def family(kind: str, bounds: MotionBounds, duration: float) -> Family:

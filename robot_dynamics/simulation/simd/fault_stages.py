@@ -28,6 +28,7 @@ from robot_dynamics.simulation.simd.drive_stages import COMMANDED, DriveSettings
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import Item, LoopStage
 from robot_dynamics.simulation.simd.step_stages import ARRIVED, SETTINGS, StepLanes
+from robot_dynamics.trajectory.motions import rest_to_rest
 
 KINDS = {
     "none": "no fault",
@@ -334,14 +335,8 @@ def _reference(x: dict[str, Array], now: Any) -> tuple[Array, Array, Array]:
     """Return positions, velocities and accelerations of the motion, a quintic, at a time, s."""
     lasts = x["lasts"][0]
     s = clip((now - x["motion_begins"][0]) / lasts, 0.0, 1.0)
-    position = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
-    velocity = 30.0 * s * s * (1.0 - 2.0 * s + s * s) / lasts
-    acceleration = 60.0 * s * (1.0 - 3.0 * s + 2.0 * s * s) / (lasts * lasts)
-    return (
-        x["start"] + position * x["displacement"],
-        velocity * x["displacement"],
-        acceleration * x["displacement"],
-    )
+    position, speed, rate = (part * x["displacement"] for part in rest_to_rest(s))
+    return x["start"] + position, speed / lasts, rate / (lasts * lasts)
 
 
 def _turn(cycle: Any, period: Any) -> Any:
