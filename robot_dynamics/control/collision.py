@@ -147,11 +147,6 @@ class Collision:
         if self.threshold is not None and not np.all(self.threshold > 0.0):
             raise ArgumentError(f"threshold is {self.threshold}; give positive numbers")
 
-    @property
-    def acts(self) -> bool:
-        """Return whether a contact changes the motion of the arm."""
-        return self.reaction in (STOP, FLOAT, RETREAT)
-
 
 def identified_thresholds(robot: Robot, deviation: Array) -> Array:
     """Return thresholds by the uncertainty of an identified model, shape (n,), N m or N.

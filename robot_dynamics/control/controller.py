@@ -99,9 +99,6 @@ class Controller:
         settings: Behaviour.
         task: Of the modes in task space; by default there are none.
 
-    Attributes:
-        limit: Largest efforts, shape (n,), N m or N.
-
     Examples:
         >>> import numpy as np
         >>> from robot_dynamics import Dynamics, read_urdf
@@ -272,7 +269,6 @@ class Controller:
         write(self._set, step_settings.of_behaviour(self.model.dynamics.robot, settings))
         write(self._set, step_settings.of_model(self.model, settings))
         self._set["settings_edition"][0] = self._edition
-        self.limit = self._set["effort"].copy()
 
     def change(
         self,
@@ -464,12 +460,6 @@ class Controller:
         """Return the status since the last `update`."""
         return STATUSES[int(self.field("status")[0])]
 
-    @property
-    def error(self) -> Array | None:
-        """Position error of the last feedback, shape (n,); None without feedback."""
-        closed = self.field("has_feedback")[0] and not self.field("open_loop")[0]
-        return self.field("error").copy() if closed and self.field("commands")[0] else None
-
     def sees(self, now: float) -> bool:
         """Return whether states arrive.
 
@@ -480,11 +470,6 @@ class Controller:
             True if the last state is not older than `state_timeout`.
         """
         return now - self._came <= self._settings.state_timeout
-
-    @property
-    def answers(self) -> bool:
-        """Return whether any joint has moved since references were last joined."""
-        return bool(self.field("answers")[0])
 
     @property
     def cause(self) -> Cause:
@@ -543,6 +528,11 @@ class Controller:
         """The step that runs."""
         assert self._run is not None
         return self._run
+
+    @property
+    def limit(self) -> Array:
+        """Largest efforts, shape (n,), N m or N."""
+        return self._set["effort"]
 
     @property
     def load(self) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -104,8 +103,3 @@ class Settings:
         ):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ArgumentError(f"{name} is {getattr(self, name)} s; give zero or more")
-
-    @functools.cached_property
-    def limits_rate(self) -> bool:
-        """Return whether any joint has a limit on the change of its effort."""
-        return bool(np.isfinite(self.effort_rate).any())

@@ -77,7 +77,9 @@ def of_behaviour(robot: Robot, settings: Settings) -> dict[str, Any]:
         "ends_without_states": settings.on_state_timeout == ZERO_EFFORT,
         "drive_feedback": settings.feedback == DRIVE,
         "drive_velocity": settings.drive_velocity,
-        "longest_cycle": settings.longest_cycle if settings.limits_rate else np.inf,
+        "longest_cycle": settings.longest_cycle
+        if np.isfinite(settings.effort_rate).any()
+        else np.inf,
         "contact_gain": collision.gain,
         "contact_time": collision.time,
         "reaction": REACTIONS.index(collision.reaction),

@@ -83,8 +83,7 @@ class Tracking:
         self._controller = Controller(model, settings, task)
         self._task, self._mode = task, ALL_MODES[settings.mode]
         if limit is not None:
-            self._controller.limit = limit
-            self._controller.settings_vector("effort")[:] = limit
+            self._controller.limit[:] = limit
         if task is not None:
             self._controller.settings_vector("task_fast")[:] = np.inf
         self._number = LAWS.index(settings.mode)

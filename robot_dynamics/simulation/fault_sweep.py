@@ -38,6 +38,7 @@ from robot_dynamics.control.sampling.tuning import Tuner
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.control.status import SENTENCES, Cause, Status
 from robot_dynamics.control.step_kernels import key_of
+from robot_dynamics.control.step_settings import of_model, write
 from robot_dynamics.control.two_masses import ENCODERS, LINK, check_motors
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -434,10 +435,9 @@ class FaultSweep:
         )
         sampling = Sampling.of(1.0 / rate, LATEST / rate)
         model = Tuner(dynamics).model(model, wanted, w, sampling)
-        settings["kp"][:], settings["kd"][:] = model.gains.kp, model.gains.kd
-        settings["inertia_weighted"][:] = model.inertia_weighted
-        settings["bandwidth"][:] = model.bandwidth
-        settings["softened"][:] = 0.0 if model.softened is None else model.softened
+        found = of_model(model, Settings())
+        names = "kp", "kd", "inertia_weighted", "bandwidth", "softened", "rotor"
+        write(settings, {name: found[name] for name in names})
 
 
 class Scenarios:
