@@ -57,9 +57,6 @@ REACH = 3.0
 RELEASE = 0.5
 """External effort at which a contact ends, relative to the threshold at which it begins."""
 
-LONGEST_GAP_S = 0.1
-"""Time between two states after which the observer starts afresh, s."""
-
 FADE_S, STOP_S = 0.02, 0.1
 """Longest fade of the efforts and longest time to come to rest after a collision, s."""
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.collision import (
-    LONGEST_GAP_S,
     NOTE_S,
     RETREAT_S,
     ObserverSettings,
@@ -23,6 +22,7 @@ from robot_dynamics.control.friction import (
     FrictionRows,
     friction_effort,
 )
+from robot_dynamics.control.guard import LONGEST_GAP_S
 from robot_dynamics.control.intake import slipped_on
 from robot_dynamics.control.logic import (
     HUGE,

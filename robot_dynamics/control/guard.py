@@ -87,6 +87,9 @@ STUCK_S = 0.5
 LONGEST_STEP_S = 0.1
 """Longest time between two states over which velocities explain a step of position, s."""
 
+LONGEST_GAP_S = 0.1
+"""Time between two states after which motion and external efforts are observed anew, s."""
+
 LATEST = 0.5
 """Lateness of states that count as none, relative to `state_timeout`: with as little feedback as
 they allow, friction would hold joints, which then catch up fast."""

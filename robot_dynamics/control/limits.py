@@ -122,12 +122,6 @@ class SoftLimits:
     damping: Array
 
     @staticmethod
-    def none(n: int) -> SoftLimits:
-        """Return zones that no joint of n reaches."""
-        infinite = np.full(n, np.inf)
-        return SoftLimits(-infinite, infinite, infinite, np.zeros(n), np.zeros(n))
-
-    @staticmethod
     def of(
         robot: Robot,
         damping: Array,

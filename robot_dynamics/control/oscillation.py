@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import maximum, minimum
 from robot_dynamics.control.fields import SCALAR, VECTOR, Field
-from robot_dynamics.control.guard import JITTER_S
+from robot_dynamics.control.guard import JITTER_S, LONGEST_GAP_S
 from robot_dynamics.control.logic import (
     NEVER,
     any_of,
@@ -68,9 +68,6 @@ thrown, and is caught as firmly as before."""
 
 PERIOD_S = 4e-3
 """Least time between two samples of the error, s."""
-
-LONGEST_GAP_S = 0.1
-"""Time between two samples after which the turning points are forgotten, s."""
 
 OSCILLATION = {
     "looked_at": Field(SCALAR, "time of the last sample, s", NEVER),

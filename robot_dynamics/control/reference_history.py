@@ -6,7 +6,7 @@ References are compared with the states that they belong to.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,14 +44,9 @@ class ReferenceSegment(NamedTuple):
 
     def desired(self) -> Array:
         """Return positions and velocities, shape (2, n)."""
-        return desired(self.before, self.after, self.share, self.ahead)
-
-
-def desired(before: Array, after: Array, share: Any, ahead: Any) -> Array:
-    """Return q and qd, shape (2, n), on a `ReferenceSegment`, of numbers or of symbols."""
-    state = before + share * (after - before)
-    state[0] += ahead * state[1]
-    return state
+        state = self.before + self.share * (self.after - self.before)
+        state[0] += self.ahead * state[1]
+        return state
 
 
 class ReferenceHistory:

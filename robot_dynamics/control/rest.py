@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, maximum
-from robot_dynamics.control.fields import SCALAR, VECTOR, Field
+from robot_dynamics.control.fields import SCALAR, VECTOR, Facts, Field, Layout
+from robot_dynamics.control.guard import LONGEST_GAP_S
 from robot_dynamics.control.laws import position_error
 from robot_dynamics.control.logic import (
     HUGE,
@@ -48,9 +49,6 @@ UNKNOWN_SHARE = 0.1
 """Share of the effort limit from which an effort that the model does not explain is a load.
 Feedback at rest also pushes against friction: held by that, an arm would be about to move."""
 
-LONGEST_GAP_S = 0.1
-"""Time between two states after which the motion is looked at anew, s."""
-
 REST = {
     "smoothed": Field((2, "n"), "positions behind one and two low-passes, rad or m"),
     "square": Field(VECTOR, "mean square of the speed, rad^2/s^2 or m^2/s^2"),
@@ -63,24 +61,6 @@ REST = {
 }
 
 
-def smooth_speed(
-    smoothed: Array, square: Array, q: Array, dt: Any, continuous: Array | None = None
-) -> tuple[Array, Array]:
-    """Return the smoothed positions and the mean square of the speed with another state.
-
-    Args:
-        smoothed: Positions behind one and two low-passes, shape (2, n).
-        square: Mean square of the speed, shape (n,).
-        q: Positions, shape (n,).
-        dt: Time since the last state, s.
-        continuous: Which joints turn without end.
-    """
-    first = smoothed[0] + _share(dt, NOISE_S) * position_error(q, smoothed[0], continuous)
-    second = smoothed[1] + _share(dt, MOTION_S) * (first - smoothed[1])
-    speed = (first - second) / MOTION_S
-    return np.array([first, second]), square + _share(dt, MOTION_S) * (speed**2 - square)
-
-
 def _share(dt: Any, time: float) -> Any:
     """Return the share of a new value in a low-pass, of an implicit step."""
     return dt / (dt + time)
@@ -90,8 +70,11 @@ def rest(x: Any) -> dict[str, Any]:
     """Find whether the arm has been at rest for a while, in motion and effort."""
     dt = x.state_at - x.smoothed_at
     goes_on = both(less(0.0, dt), less(dt, LONGEST_GAP_S))
-    smoothed, square = smooth_speed(x.smoothed, x.square, x.q, dt, x.continuous)
-    smoothed = chosen(goes_on, smoothed, 0.0 * x.smoothed + x.q)
+    short, long = _share(dt, NOISE_S), _share(dt, MOTION_S)
+    first = x.smoothed[0] + short * position_error(x.q, x.smoothed[0], x.continuous)
+    second = x.smoothed[1] + long * (first - x.smoothed[1])
+    smoothed = chosen(goes_on, np.array([first, second]), 0.0 * x.smoothed + x.q)
+    square = x.square + long * (((first - second) / MOTION_S) ** 2 - x.square)
     square = chosen(goes_on, square, 0.0 * square)
 
     share = _share(dt, EFFORT_S)
@@ -139,21 +122,16 @@ class Rest:
     """Finds rest by states alone, as one who does not control the arm. Reads no clock."""
 
     def __init__(self) -> None:
-        self._last, self._restless = -np.inf, -np.inf
+        self._found: dict[str, Any] = {}
 
     def feed(self, now: float, q: Array) -> None:
         """Note positions that arrived at a time, s, shape (n,)."""
-        if not 0.0 < now - self._last < LONGEST_GAP_S:
-            self._smoothed, self._square = np.array([q, q]), 0.0 * q
-            self._restless = now
-        else:
-            dt = now - self._last
-            self._smoothed, self._square = smooth_speed(self._smoothed, self._square, q, dt)
-        if (self._square > SPEED**2).any():
-            self._restless = now
-        self._last = now
+        layout = Layout(REST, len(q))
+        first = {name: layout.of(layout.initial(), name) for name in layout}
+        given = {"q": q, "state_at": now, "tau": 0.0 * q, "effort": 1.0 + 0.0 * q}
+        self._found = rest(Facts(first, self._found, given, {"continuous": None}))
 
     @property
     def lasts(self) -> bool:
         """Return whether the positions have been steady for `REST_S`."""
-        return self._last - self._restless > REST_S
+        return bool(self._found and self._found["at_rest"])

@@ -62,7 +62,9 @@ def of_model(model: Model, settings: Settings) -> dict[str, Any]:
 
 def of_behaviour(robot: Robot, settings: Settings) -> dict[str, Any]:
     """Return mode, limits and times, by name."""
-    zones, collision = settings.soft_limits or SoftLimits.none(robot.dof), settings.collision
+    infinite, none = np.full(robot.dof, np.inf), np.zeros(robot.dof)
+    zones = settings.soft_limits or SoftLimits(-infinite, infinite, infinite, none, none)
+    collision = settings.collision
     return {
         **{name: getattr(settings, name) for name in (*SHARED, "stop", "effort_rate")},
         **{f"soft_{name}": values for name, values in vars(zones).items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped
@@ -160,7 +161,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         if self._estimate is not None:
             self._estimate.memory = value.payload_memory
 
-    def _on_gain(self, value: ObserverParameters) -> None:
+    def _on_gain(self, value: Any) -> None:
         self._collision = Collision(gain=value.gain)
 
     def update_robot(self, robot: Robot) -> None:

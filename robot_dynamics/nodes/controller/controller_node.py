@@ -27,6 +27,7 @@ from robot_dynamics.control import (
 )
 from robot_dynamics.control.controller import prepare
 from robot_dynamics.control.laws import ALL_MODES
+from robot_dynamics.control.motion import FARTHEST_S
 from robot_dynamics.control.parameters import REFUSE
 from robot_dynamics.control.reference_history import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.refusals import REFUSALS
@@ -96,9 +97,6 @@ MEASURING_PERIOD_S = 4e-3
 RETUNE_PERIOD_S = 0.1
 """Period of checking whether other feedback is due, s."""
 
-MAX_EXTRAPOLATION_S = 0.02
-"""Longest extrapolation of a reference to the time of a newer state, s."""
-
 
 class ControllerNode(ControllerBase):
     """Closes the loop around the robot.
@@ -150,7 +148,7 @@ class ControllerNode(ControllerBase):
         self._in_use = self.arm.at, self._settings, self.task_space.wanted
         self.controller = Controller(self.arm.at(self.now()), self._settings, self.task_space.task)
         self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
-        self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
+        self._history = ReferenceHistory(FARTHEST_S)
         self._reference_at = self._reference_age = 0.0
         self.output = self._output_of(self.robot)
         self._places = run_of(self._order.tolist(), len(names))

@@ -26,9 +26,9 @@ from robot_dynamics.control.sampled_loop import DEFAULT_PERIOD_S, Sampling
 from robot_dynamics.control.stability import stability_limit
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.node_parameters import Declared, listed
+from robot_dynamics.nodes.ros.node_parameters import Declared, listed, listed_group
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, BandParameters
-from robot_dynamics.nodes.runtime.online_model import ModelParameters, ObserverParameters
+from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.robot import Robot
 
 SMALL_ERROR = 0.02
@@ -64,34 +64,16 @@ SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(Controller
 """Parameters of the node that are settings of the same name."""
 
 
-@dataclass(frozen=True)
-class CollisionParameters(ObserverParameters):
-    """Parameters of the detection of collisions; see `control.collision.Collision`."""
+CollisionParameters = listed_group("collision", "gain", "reaction", "time", "use_bands", "factor")
+"""Parameters of the detection of collisions; see `control.collision.Collision`."""
 
-    reaction: str = listed("collision.reaction")
-    time: float = listed("collision.time")
-    use_bands: bool = listed("collision.use_bands")
-    factor: float = listed("collision.factor")
+GainParameters = listed_group("gains", "p", "i", "i_clamp_max", "d")
+"""Gain parameters of one joint."""
 
-
-@dataclass(frozen=True)
-class GainParameters:
-    """Gain parameters of one joint."""
-
-    p: float = listed("gains.p")
-    i: float = listed("gains.i")
-    i_clamp_max: float = listed("gains.i_clamp_max")
-    d: float = listed("gains.d")
-
-
-@dataclass(frozen=True)
-class LimitParameters:
-    """Further limit parameters of one joint; zero disables a limit."""
-
-    effort_rate: float = listed("limits.effort_rate")
-    soft_margin: float = listed("limits.soft_margin")
-    tracking_error: float = listed("limits.tracking_error")
-    external_effort: float = listed("limits.external_effort")
+LimitParameters = listed_group(
+    "limits", "effort_rate", "soft_margin", "tracking_error", "external_effort"
+)
+"""Further limit parameters of one joint; zero disables a limit."""
 
 
 class JointParameters:
@@ -125,7 +107,7 @@ class JointParameters:
         self._rotors: Callable[[], Array] | None = None
         self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
-        def report(name: str, value: GainParameters | LimitParameters | BandParameters) -> None:
+        def report(name: str, value: Any) -> None:
             changed(f"{name}: " + ", ".join(f"{k} {v:g}" for k, v in asdict(value).items()))
 
         self._gains = [
@@ -165,7 +147,7 @@ class JointParameters:
         for i, declared in enumerate(self._gains):
             self._check(i, declared.value)
 
-    def _check(self, i: int, gains: GainParameters) -> None:
+    def _check(self, i: int, gains: Any) -> None:
         """Refuse gains with which a joint alone is unstable at the fastest possible states.
 
         Commands over topics act later than those of ros2_control; the rule is the same otherwise.
@@ -201,7 +183,7 @@ class JointParameters:
         parameters: ControllerParameters,
         robot: Robot,
         velocity: Mapping[str, float],
-        collision: CollisionParameters,
+        collision: Any,
     ) -> Settings:
         """Return the present settings; a damper acts above these velocities, by joint."""
         shared = {name: getattr(parameters, name) for name in SHARED}
@@ -214,7 +196,7 @@ class JointParameters:
             collision=self._collision(collision),
         )
 
-    def _collision(self, value: CollisionParameters) -> Collision:
+    def _collision(self, value: Any) -> Collision:
         threshold = self.limits("external_effort")
         given = asdict(value)
         if not given.pop("use_bands"):

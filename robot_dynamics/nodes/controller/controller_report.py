@@ -31,9 +31,6 @@ DISCOVERY_S = 2.0
 """Time from activation to the first report that commands have no subscriber, s: a motion that goes
 on meanwhile, as after a restart, is not cancelled by it."""
 
-JOINT_STATES_OVERDUE_S = 2.0
-"""Time without the states of all joints after which the node logs it."""
-
 SEVERITIES = (Level.OK, Level.WARN, Level.ERROR)
 """Severities by the numbers of `LEVELS` and `LOG_LEVELS`."""
 
@@ -124,8 +121,7 @@ class ControllerReport:
 
     def remind(self, now: float) -> None:
         """Log which joints no message has named, once they are overdue."""
-        if not self._node.states.complete and now > self._began + JOINT_STATES_OVERDUE_S:
-            self._node.warn_of_missing_joints(self._node.states)
+        self._node.warn_of_missing_joints(self._node.states, now - self._began)
 
     def log(self, status: Status) -> None:
         """Log a status and brakes if they are new."""

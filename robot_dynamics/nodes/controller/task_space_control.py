@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
 from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds
-from robot_dynamics.nodes.ros.node_parameters import listed
+from robot_dynamics.nodes.ros.node_parameters import listed_group
 from robot_dynamics.nodes.ros.task_space_messages import (
     pose_from_msg,
     pose_msg,
@@ -55,63 +55,29 @@ LOWER = 0.9
 """Factor on the share of the stiffness in use from which a lower one is logged."""
 
 
-@dataclass(frozen=True)
-class TaskParameters:
-    """Control of the end effector, in the modes in task space."""
-
-    frame: str = listed("task.frame")
-    axes: str = listed("task.axes")
-    stiffness: tuple[float, ...] = listed("task.stiffness")
-    damping_ratio: float = listed("task.damping_ratio")
-    damping: tuple[float, ...] = listed("task.damping")
-    inertia: tuple[float, ...] = listed("task.inertia")
-    largest_error: tuple[float, ...] = listed("task.largest_error")
-    controlled: tuple[str, ...] = listed("task.controlled")
-    free_axis: tuple[float, ...] = listed("task.free_axis")
-    posture_frequency: float = listed("task.posture_frequency")
-    settling: float = listed("task.settling")
-    projector: str = listed("task.projector")
-    speed: tuple[float, ...] = listed("task.speed")
-    acceleration: tuple[float, ...] = listed("task.acceleration")
-    twist_timeout: float = listed("task.twist_timeout")
-    wrench_timeout: float = listed("task.wrench_timeout")
-    force_feedback: bool = listed("task.force_feedback")
-    force_proportional: float = listed("task.force_proportional")
-    force_integral: float = listed("task.force_integral")
-    force_largest: tuple[float, ...] = listed("task.force_largest")
-    force_timeout: float = listed("task.force_timeout")
-
-    @property
-    def feedback(self) -> ForceFeedback | None:
-        """Return the feedback of the force, if it is on.
-
-        Raises:
-            ArgumentError: One line that names the parameter and the remedy.
-        """
-        given = {f.name: getattr(self, f"force_{f.name}") for f in fields(ForceFeedback)}
-        try:
-            found = ForceFeedback(**given)
-        except RobotDynamicsError as error:
-            raise ArgumentError(f"task.force_{error}") from None
-        return found if self.force_feedback else None
-
-    def settings(self, defaults: TaskSettings) -> TaskSettings:
-        """Return the settings, with those of the arm where a parameter is empty.
-
-        Raises:
-            ArgumentError: One line that names the parameter and the remedy.
-        """
-        given: dict[str, Any] = {name: getattr(self, name) for name in SHARED}
-        given |= {name: getattr(defaults, name) for name in SHARED if given[name] == ()}
-        feedback = self.feedback
-        try:
-            return TaskSettings(**given, feedback=feedback)
-        except RobotDynamicsError as error:
-            raise ArgumentError(f"task.{error}") from None
-
+TaskParameters = listed_group("task")
+"""Control of the end effector, in the modes in task space."""
 
 SHARED = {f.name for f in fields(TaskSettings)} - {"feedback"}
 """Parameters that are settings of the same name."""
+
+
+def settings_of(parameters: Any, defaults: TaskSettings) -> TaskSettings:
+    """Return the settings, with those of the arm where a parameter is empty.
+
+    Raises:
+        ArgumentError: One line that names the parameter and the remedy.
+    """
+    given: dict[str, Any] = {name: getattr(parameters, name) for name in SHARED}
+    given |= {name: getattr(defaults, name) for name in SHARED if given[name] == ()}
+    force = {f.name: getattr(parameters, f"force_{f.name}") for f in fields(ForceFeedback)}
+    at = "task.force_"
+    try:
+        feedback = ForceFeedback(**force)
+        at = "task."
+        return TaskSettings(**given, feedback=feedback if parameters.force_feedback else None)
+    except RobotDynamicsError as error:
+        raise ArgumentError(f"{at}{error}") from None
 
 
 class TaskSpaceControl:
@@ -180,7 +146,7 @@ class TaskSpaceControl:
                     f"the end effector is '{end_effector}'; task.frame names another"
                 )
             task = Task(replace(model, **self._at_rate), end_effector)
-        settings = parameters.settings(task.defaults)
+        settings = settings_of(parameters, task.defaults)
         weakness = task.weakness(settings, self._at_rate["fastest"])
         if weakness != self._weakness:
             self._weakness = weakness
@@ -188,7 +154,7 @@ class TaskSpaceControl:
                 self._node.get_logger().warning(weakness)
         self.wanted, self._tree = (task, settings), tree
 
-    def frame(self, mode: str, parameters: TaskParameters | None = None) -> str:
+    def frame(self, mode: str, parameters: Any = None) -> str:
         """Return the end effector.
 
         Raises:
@@ -214,15 +180,15 @@ class TaskSpaceControl:
     def _in_use(self) -> bool:
         return self._node.parameters.mode in TASK_MODES
 
-    def _check(self, value: TaskParameters) -> None:
+    def _check(self, value: Any) -> None:
         """Refuse unknown frames and impossible settings."""
         if value.frame:
             self._tree.frame(value.frame)
-        value.settings(self._defaults)
+        settings_of(value, self._defaults)
         if self.wanted is not None and self._in_use:
             self.frame(self._mode, value)
 
-    def _changed(self, value: TaskParameters) -> None:
+    def _changed(self, value: Any) -> None:
         if self._in_use:
             self._node.prepare_mode(self._mode, self._node.controller.model)
 

@@ -61,9 +61,6 @@ from robot_dynamics.trajectory.motion_plan import PlannedMotion, Rules
 from robot_dynamics.trajectory.streams import PointStream
 from robot_dynamics.trajectory.waypoints import Waypoints, waypoints_from_msg
 
-JOINT_STATES_OVERDUE_S = 2.0
-"""Time without the states of all joints after which the node logs the missing ones, s."""
-
 IDLE_STATES_PERIOD_S = 0.05
 """Period of reading the states while no goal is active, s."""
 
@@ -278,8 +275,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _start_following(self, ns: int) -> Handover | None:
         """Hold the joints where they are, once that is known."""
         if not self._states.complete:
-            if self._motion_clock.seconds(ns) > JOINT_STATES_OVERDUE_S:
-                self.warn_of_missing_joints(self._states)
+            self.warn_of_missing_joints(self._states, self._motion_clock.seconds(ns))
             return None
         follower = Follower(
             self.robot.joint_names,

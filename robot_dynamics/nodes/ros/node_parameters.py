@@ -19,7 +19,7 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robot_dynamics.control.parameters import PARAMETERS
+from robot_dynamics.control.parameters import NODES, PARAMETERS
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, nearest
 
 P = TypeVar("P")
@@ -35,6 +35,15 @@ _TYPES = {
     (float,): Parameter.Type.DOUBLE_ARRAY,
     (str,): Parameter.Type.STRING_ARRAY,
 }
+_LISTED = {
+    "bool": bool,
+    "double": float,
+    "string": str,
+    "double_array": tuple[float, ...],
+    "string_array": tuple[str, ...],
+}
+"""Types by their names in the table."""
+
 _OF_ROS = ("qos_overrides.", "use_sim_time", "start_type_description_service")
 """Prefixes of parameters of rclpy itself, in some versions."""
 
@@ -99,6 +108,22 @@ def listed(name: str) -> Any:
         length=one.length if default else None,
         read_only="nodes" in one.fixed,
     )
+
+
+def listed_group(group: str, *names: str) -> Any:
+    """Return a frozen dataclass of a group of that table, such as "gains".
+
+    Args:
+        group: First word of the names.
+        names: Its parameters; by default all that nodes have.
+    """
+    own = {
+        one.name.removeprefix(f"{group}."): one
+        for one in PARAMETERS.values()
+        if one.name.startswith(f"{group}.") and NODES in one.users
+    }
+    fields = [(name, _LISTED[own[name].type], listed(own[name].name)) for name in names or own]
+    return dataclasses.make_dataclass(f"{group.title()}Parameters", fields, frozen=True)
 
 
 @dataclasses.dataclass(frozen=True)

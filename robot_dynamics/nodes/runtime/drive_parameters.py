@@ -13,7 +13,7 @@ from robot_dynamics.control.refusals import REFUSALS
 from robot_dynamics.control.settings import DRIVE
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.node_parameters import listed
+from robot_dynamics.nodes.ros.node_parameters import listed, listed_group
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.kinematic_tree import JointElasticity
@@ -74,12 +74,8 @@ def actuators_of(
     return Actuators.of_transmissions(robot, read_transmissions(str(source))).in_order(joints)
 
 
-@dataclass(frozen=True)
-class DriveGainParameters:
-    """Gains of a drive that closes the loop of one joint."""
-
-    kp: float = listed("drive.kp")
-    kd: float = listed("drive.kd")
+DriveGainParameters = listed_group("drive")
+"""Gains of a drive that closes the loop of one joint."""
 
 
 class DeclaredDriveGains:
@@ -112,47 +108,17 @@ class DeclaredDriveGains:
         return Gains(np.array([v.kp for v in values]), np.array([v.kd for v in values]))
 
 
-@dataclass(frozen=True)
-class RotorParameters:
-    """Parameters of the motor of one joint."""
+RotorParameters = listed_group("rotor")
+"""Parameters of the motor of one joint."""
 
-    inertia: float = listed("rotor.inertia")
-    ratio: float = listed("rotor.ratio")
+ElasticityParameters = listed_group("elasticity")
+"""Parameters of the spring between motor and link of one joint."""
 
+FrictionParameters = listed_group("friction")
+"""Parameters of the friction of one joint, which replace those of the URDF."""
 
-@dataclass(frozen=True)
-class ElasticityParameters:
-    """Parameters of the spring between motor and link of one joint."""
-
-    stiffness: float = listed("elasticity.stiffness")
-    damping: float = listed("elasticity.damping")
-
-
-@dataclass(frozen=True)
-class FrictionParameters:
-    """Parameters of the friction of one joint, which replace those of the URDF."""
-
-    viscous: float = listed("friction.viscous")
-    coulomb: float = listed("friction.coulomb")
-    stiction: float = listed("friction.stiction")
-    stribeck: float = listed("friction.stribeck")
-    load: float = listed("friction.load")
-    offset: float = listed("friction.offset")
-    width: float = listed("friction.width")
-    memory: float = listed("friction.memory")
-    slip: float = listed("friction.slip")
-    slip_ratio: float = listed("friction.slip_ratio")
-    elastic: float = listed("friction.elastic")
-
-
-@dataclass(frozen=True)
-class BandParameters:
-    """95 % band of the efforts of one joint, as `identify` writes it."""
-
-    moving: float = listed("bands.moving")
-    per_speed: float = listed("bands.per_speed")
-    slow: float = listed("bands.slow")
-    slow_speed: float = listed("bands.slow_speed")
+BandParameters = listed_group("bands")
+"""95 % band of the efforts of one joint, as `identify` writes it."""
 
 
 class DriveParameters:

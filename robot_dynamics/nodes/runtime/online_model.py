@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped
@@ -31,7 +32,7 @@ from robot_dynamics.nodes.ros.load_messages import (
     inertia_matrix,
     measured_force,
 )
-from robot_dynamics.nodes.ros.node_parameters import Declared, listed
+from robot_dynamics.nodes.ros.node_parameters import Declared, listed, listed_group
 from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.base_input import BaseInput
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
@@ -80,21 +81,11 @@ class ModelParameters(LoopParameters):
             )
 
 
-@dataclass(frozen=True)
-class ObserverParameters:
-    """Parameters of the observer of external efforts; see `control.collision`."""
+ObserverParameters = listed_group("collision", "gain")
+"""Parameters of the observer of external efforts; see `control.collision`."""
 
-    gain: float = listed("collision.gain")
-
-
-@dataclass(frozen=True)
-class PayloadParameters:
-    """Payload at the endpoint; set together with `set_parameters_atomically`."""
-
-    mass: float = listed("payload.mass")
-    com: tuple[float, ...] = listed("payload.com")
-    inertia: tuple[float, ...] = listed("payload.inertia")
-    frame: str = listed("payload.frame")
+PayloadParameters = listed_group("payload")
+"""Payload at the endpoint; set together with `set_parameters_atomically`."""
 
 
 class OnlineModel:
@@ -136,7 +127,7 @@ class OnlineModel:
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
         self._begun = False
-        self.payload: Declared[PayloadParameters] = node.group(
+        self.payload: Declared[Any] = node.group(
             PayloadParameters, "payload", check=self._check, changed=self._carry
         )
         self._replace(*self._build(model, self.payload.value.frame))
@@ -347,7 +338,7 @@ class OnlineModel:
         given = self._node.parameters.gravity
         return np.array(given) if given else robot.gravity
 
-    def _check(self, payload: PayloadParameters) -> None:
+    def _check(self, payload: Any) -> None:
         """Refuse a physically impossible payload, and a frame that moves against the endpoint."""
         refusal = Refusal()
         moments = np.array(payload.inertia or 6 * (0.0,))
@@ -375,7 +366,7 @@ class OnlineModel:
         if motion is not None:
             check_load(self.load.target(self.settled), after, motion)
 
-    def _carry(self, payload: PayloadParameters) -> None:
+    def _carry(self, payload: Any) -> None:
         """Set the payload; compiles only if another link carries it."""
         before = self.load
         if before.endpoint is None or before.carries(payload.frame) or not payload.mass:
@@ -388,7 +379,7 @@ class OnlineModel:
             self.change_load()
         self._node.get_logger().info(f"payload: {self.load.describe()['payload']}")
 
-    def _set_payload(self, payload: PayloadParameters, base: Model, load: Load) -> None:
+    def _set_payload(self, payload: Any, base: Model, load: Load) -> None:
         if load.endpoint is None:
             if not payload.frame and not payload.mass:
                 return
@@ -437,5 +428,5 @@ class OnlineModel:
         self.load.gravity.aim(self._gravity(robot))
 
 
-def _com_and_inertia(payload: PayloadParameters) -> tuple[Array, Array]:
+def _com_and_inertia(payload: Any) -> tuple[Array, Array]:
     return np.array(payload.com), inertia_matrix(payload.inertia)

@@ -12,7 +12,7 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.node_parameters import listed, parameter
+from robot_dynamics.nodes.ros.node_parameters import listed_group, parameter
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.robot import Robot, read_urdf
 from robot_dynamics.robot.catalogue import located
@@ -64,12 +64,8 @@ class RobotParameters:
         """
 
 
-@dataclass(frozen=True)
-class JointLimitParameters:
-    """Limits of one joint for all that a node plans, checks and commands."""
-
-    velocity: float = listed("limits.velocity")
-    effort: float = listed("limits.effort")
+JointLimitParameters = listed_group("limits", "velocity", "effort")
+"""Limits of one joint for all that a node plans, checks and commands."""
 
 
 class RobotDescription:

@@ -69,6 +69,9 @@ except ImportError:  # Humble
 P = TypeVar("P", bound=RobotParameters)
 G = TypeVar("G")
 
+JOINT_STATES_OVERDUE_S = 2.0
+"""Time without the states of all joints after which a node logs it."""
+
 
 @dataclass(frozen=True)
 class LoopParameters(RobotParameters):
@@ -381,9 +384,9 @@ class RobotNode(ManagedNode, Generic[P]):
         """Create a publisher for the loop."""
         return LoopPublisher(self.create_publisher(kind, topic, qos))
 
-    def warn_of_missing_joints(self, reader: JointReader) -> None:
-        """Log which joints no message has named yet, if any, at most once in 10 s."""
-        if reader.complete:
+    def warn_of_missing_joints(self, reader: JointReader, waited: float) -> None:
+        """Log which joints no message has named in a time, s, if any, at most once in 10 s."""
+        if reader.complete or waited <= JOINT_STATES_OVERDUE_S:
             return
         self.get_logger().warning(
             f"waiting for {', '.join(reader.missing)} on {self.resolve_topic_name(reader.topic)}; "
