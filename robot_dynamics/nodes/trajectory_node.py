@@ -8,6 +8,7 @@ from math import cos, isfinite, nan
 from time import monotonic
 
 import numpy as np
+from diagnostic_msgs.msg import KeyValue
 from rclpy.subscription import Subscription
 from trajectory_msgs.msg import JointTrajectory
 
@@ -17,9 +18,14 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.kinematics.selection import SELECTION_AXES
-from robot_dynamics.nodes.ros.messages import trajectory_msg
+from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, followers_of, subscribers_of
+from robot_dynamics.nodes.ros.topics import (
+    ANNOUNCEMENT_QOS,
+    TRAJECTORY_QOS,
+    followers_of,
+    subscribers_of,
+)
 from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -156,6 +162,11 @@ class TrajectoryParameters(RobotParameters):
         "once, as for a joint_trajectory_controller",
         read_only=True,
     )
+    controller: str = parameter(
+        "",
+        "Node that has to follow references before a motion is sent; empty: none",
+        read_only=True,
+    )
     repeat: bool = parameter(False, "Send the motion again whenever it has ended")
 
     def check(self) -> None:
@@ -275,6 +286,9 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._attempts = 0
         self._next_attempt = self._remind_at = 0.0  # steady times, s
         self._acknowledgements: Subscription | None = None
+        self._unfollowed = "it is not there yet" if parameters.controller else ""
+        if parameters.controller:
+            self.create_subscription(KeyValue, UNFOLLOWED_TOPIC, self._on_reason, ANNOUNCEMENT_QOS)
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
         self.call_every(FOLLOWER_CHECK_PERIOD_S, self._update)
         self.offer("~/send", self._send_again)
@@ -354,11 +368,18 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             self.destroy_subscription(self._acknowledgements)
             self._acknowledgements = None
 
+    def _on_reason(self, msg: KeyValue) -> None:
+        """Keep the reason of the controller for which it follows no reference."""
+        if msg.key == self.parameters.controller:
+            self._unfollowed = msg.value
+
     def _try_to_send(self) -> None:
-        """Send the motion if a node follows, and repeat it until it is acknowledged."""
+        """Send the motion if it is followed, and repeat it until it is acknowledged."""
         now = monotonic()
-        if not self._followers:
-            self._remind(now)
+        if awaited := self._awaited:
+            if now >= self._remind_at:
+                self._remind_at = now + REMINDER_PERIOD_S
+                self.get_logger().info(f"waiting for {awaited}")
         elif now >= self._next_attempt and self._attempts == MAX_ATTEMPTS:
             self._due = False
             self.get_logger().warning(
@@ -371,20 +392,22 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             self.send()
             self._due = self.parameters.acknowledged
 
-    def _remind(self, now: float) -> None:
-        if now < self._remind_at:
-            return
-        self._remind_at = now + REMINDER_PERIOD_S
+    @property
+    def _awaited(self) -> str:
+        """What a motion waits for; empty if it can be sent."""
+        if self._followers:
+            controller, why = self.parameters.controller, self._unfollowed
+            return why and f"{controller} to follow references: {why}"
         topic = self._publisher.topic_name
         readers = subscribers_of(self, topic)
         beside = f", but only {', '.join(readers)} subscribes to it" if readers else ""
         what = "feedforward_node with joint_states" if self.parameters.acknowledged else "a node"
-        self.get_logger().info(f"waiting for {what} to follow {topic}{beside}")
+        return f"{what} to follow {topic}{beside}"
 
     def _send_again(self) -> tuple[bool, str]:
         if not self.active:
             return False, f"{self.get_name()} is not active"
-        if not (followers := self._followers):
-            return False, "no node follows joint_trajectory"
+        if awaited := self._awaited:
+            return False, f"nothing sent: waiting for {awaited}"
         self._start_sending()
-        return True, f"sent to {', '.join(followers)}"
+        return True, f"sent to {', '.join(self._followers)}"

@@ -334,6 +334,15 @@ def evaluated(executable, **arguments):
     return {name: x for values in given for name, x in values.items()}
 
 
+def test_the_motion_waits_for_a_controller_of_the_launch():
+    for composed in ("false", "true"):
+        given = evaluated("trajectory_node", composed=composed)
+        assert given["controller"] == "controller_node"
+    assert "controller" in evaluated("trajectory_node", **REAL, motion="excitation")
+    stock = {"simulation": "false", "joint_trajectory_controller": "arm", "motion": "excitation"}
+    assert "controller" not in evaluated("trajectory_node", **stock)
+
+
 def test_the_motion_repeats_in_rviz_but_never_by_itself_on_a_real_arm():
     assert evaluated("trajectory_node", rviz="true")["repeat"] is True
     assert "repeat" not in evaluated("trajectory_node")

@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from diagnostic_msgs.msg import KeyValue
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -15,6 +16,8 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.nodes.trajectory_node import MOTIONS, TrajectoryNode, TrajectoryParameters
 from robot_dynamics.papers.paper_arms import thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import line_motion
@@ -144,6 +147,23 @@ def test_a_stock_controller_gets_the_motion_once(start, peer, namespace):
     answer = peer.call(Trigger, f"{name}/trajectory_node/send", Trigger.Request())
     assert answer.message == "sent to /peer"
     wait_for(lambda: len(sent) == 2, "the motion again")
+
+
+def test_a_motion_waits_until_its_controller_follows_references(start, peer, namespace):
+    arguments, name = namespace
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    peer.node.create_publisher(JointTrajectory, f"{name}/joint_trajectory_with_effort", 10)
+    announced = peer.node.create_publisher(KeyValue, f"{name}/{UNFOLLOWED_TOPIC}", DESCRIPTION_QOS)
+    sender = start("trajectory_node", {**MOTION, "controller": "servo"}, arguments)
+    sender.wait_for_log("waiting for servo to follow references: it is not there yet")
+    announced.publish(KeyValue(key="another", value=""))
+    announced.publish(KeyValue(key="servo", value="waiting for joint states"))
+    sender.wait_for_log("waiting for servo to follow references: waiting for joint states")
+    answer = peer.call(Trigger, f"{name}/trajectory_node/send", Trigger.Request())
+    assert (answer.success, "nothing sent: waiting for servo" in answer.message) == (False, True)
+    assert not sent
+    announced.publish(KeyValue(key="servo", value=""))
+    wait_for(lambda: sent, "the motion")
 
 
 # -- paths of the end effector

@@ -116,6 +116,8 @@ def bringup(arguments: Given) -> Bringup:
         path |= {"frame": given["frame"]} if given["frame"] else {}
         if (given["repeat"] or str(shown and simulated).lower()) == "true":
             path["repeat"] = True
+        if "controller_node" in own:  # which compiles longer than feedforward_node
+            path["controller"] = "controller_node"
         started.append(node("trajectory_node", path, name="trajectory_node"))
     if shown:
         started.append(node("marker_node", name="marker_node"))
