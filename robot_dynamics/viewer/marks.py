@@ -6,6 +6,7 @@ scales.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
@@ -233,7 +234,7 @@ class Marks:
             yield Mark("target", k, Kind.LINE_LIST, width, colour, 1.0, points=points, shown=shown)
         off = pose_error(end_effector, target)
         length, angle = (float(np.linalg.norm(part)) for part in (off[:3], off[3:]))
-        distance, turn = short_number(1e3 * length), short_number(float(np.degrees(angle)))
+        distance, turn = (short_number(round(x, 2)) for x in (1e3 * length, math.degrees(angle)))
         text = f"target: {distance} mm, {turn} deg" if shown else ""
         yield self._label("target", 2, p, text, lines=-2.0)
 

@@ -134,6 +134,9 @@ def test_a_law_in_task_space_shows_target_and_error_in_place_of_the_reference(ro
     far = Pose(target.rotation, end_effector.translation + [0.9, 0.0, 1.2])
     label = shown(marks, q, end_effector=end_effector, target=far)["target", 2]
     assert label.text == "target: 1500 mm, 30 deg"
+    near = Pose(end_effector.rotation, end_effector.translation + [3e-8, 0.0, 4e-8])
+    label = shown(marks, q, end_effector=end_effector, target=near)["target", 2]
+    assert label.text == "target: 0 mm, 0 deg"
     np.testing.assert_allclose(
         found["target", 1].points[0], end_effector.translation, atol=ROUND_OFF
     )
