@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -167,11 +167,6 @@ FAST = {"rotates": 80.0, "slides": 20.0}
 
 FAR = {"rotates": 8.0 * np.pi, "slides": 20.0}
 """Position range, rad or m, above which it is probably a placeholder, in degrees or in mm."""
-
-
-def no_limit(names: Iterable[str]) -> str:
-    """Return the fault of a joint without limits of these names."""
-    return f"no limit of {' or '.join(names)}, so none is enforced; give one"
 
 
 def limit_faults(joint: Joint, mass: float) -> Iterator[str]:

@@ -43,7 +43,6 @@ from robot_dynamics.robot.plausibility import (
     body_faults,
     inertialess_joints,
     massless_links,
-    no_limit,
 )
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.urdf.document import (
@@ -58,8 +57,8 @@ from robot_dynamics.robot.urdf.document import (
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_quaternion, rotation_from_rpy
 from robot_dynamics.version import SITE
 
-POSITION = {"lower": "position", "upper": "position"}
-"""Quantities that attributes of <limit> bound, where their names are others."""
+POSITION = ("lower", "upper")
+"""Attributes of <limit> that bound the position."""
 
 OPEN_CHAIN = "efforts are those of the open chain"
 """Words of the warning about a loop."""
@@ -103,6 +102,7 @@ def read_urdf(
     document.warn_of(jerky, "has a limit of jerk, which is not used")
     links = {name: _link(document, element) for name, element in link_elements.items()}
     joints = {name: _joint(document, element) for name, element in joint_elements.items()}
+    _warn_of_unlimited(document, joint_elements.values())
     for name, joint in joints.items():
         if joint.type.free and not free_joints:
             problem = f"is {joint.type.value}, but the base does not move here"
@@ -183,7 +183,7 @@ def _joint(document: Document, element: Element) -> Joint:
         child=element.find("child").get("link"),
         origin=origin,
         axis=direction / np.linalg.norm(direction),
-        limits=_soft(document, _limits(document, kind, _limit(element)), kind, element),
+        limits=_soft(document, _limits(kind, _limit(element)), kind, element),
         damping=_number(dynamics, "damping"),
         friction=_number(dynamics, "friction"),
         mimic=None if mimic is None else _mimic(mimic),
@@ -198,20 +198,15 @@ def _mimic(mimic: Element) -> Mimic:
     return Mimic(mimic.get("joint"), _number(mimic, "multiplier", 1.0), _number(mimic, "offset"))
 
 
-def _limits(document: Document, kind: JointType, limit: Element | None) -> JointLimits:
+def _limits(kind: JointType, limit: Element | None) -> JointLimits:
     if limit is None:  # only for joints that need none, by `check_elements`
         return JointLimits()
     known = {name: _number(limit, name) for name in ("velocity", "effort", "lower", "upper")}
-    zero = [name for name in ("velocity", "effort") if known[name] == 0.0]
     given = [_number(limit, name, np.inf) for name in ("acceleration", "deceleration")]
     known["acceleration"] = min((one for one in given if one), default=np.inf)
     if kind is JointType.CONTINUOUS:
         del known["lower"], known["upper"]
-    elif known["lower"] == known["upper"] == 0.0:
-        zero = ["lower", "upper", *zero]
-    if zero:
-        named = dict.fromkeys(POSITION.get(name, name) for name in zero)
-        document.warn(limit, f"{no_limit(named)} (absent or 0)")
+    zero = _unlimited(kind, limit)
     return JointLimits(
         **{
             name: value if abs(value) < UNLIMITED else np.copysign(np.inf, value)
@@ -219,6 +214,30 @@ def _limits(document: Document, kind: JointType, limit: Element | None) -> Joint
             if name not in zero
         }
     )
+
+
+def _unlimited(kind: JointType, limit: Element | None) -> tuple[str, ...]:
+    """Return the limits of a joint that are absent or 0, which is the same in a URDF."""
+    if limit is None:
+        return ()
+    names = ("lower", "upper", "velocity", "effort")
+    zero = [name for name in names if _number(limit, name) == 0.0]
+    ranged = kind is not JointType.CONTINUOUS and {"lower", "upper"} <= {*zero}
+    return tuple(name for name in zero if ranged or name not in POSITION)
+
+
+def _warn_of_unlimited(document: Document, joints: Iterable[Element]) -> None:
+    """Name the joints that lack the same limits in one line."""
+    lacking: dict[str, list[Element]] = {}
+    for joint in joints:
+        kind = JointType(joint.get("type"))
+        names = _unlimited(kind, _limit(joint))
+        if names and (kind.rotates or kind is JointType.PRISMATIC):
+            bounds = dict.fromkeys("position" if name in POSITION else name for name in names)
+            lacking.setdefault(" or ".join(bounds), []).append(joint)
+    for bounded, elements in lacking.items():
+        problem = f"has no limit of {bounded}, so none is enforced; give one"
+        document.warn_of(elements, f"{problem} (absent or 0)")
 
 
 def _soft(

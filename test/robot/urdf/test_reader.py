@@ -459,11 +459,24 @@ ODD = {
     ),
     "effort 0": (
         arm('<limit lower="-1" upper="1" velocity="1" effort="0"/>'),
-        ELBOW + "no limit of effort, so none is enforced; give one (absent or 0)",
+        ELBOW + "has no limit of effort, so none is enforced; give one (absent or 0)",
     ),
     "no limit of velocity and effort": (
         arm('<limit lower="-1" upper="1"/>'),
-        ELBOW + "no limit of velocity or effort, so none is enforced; give one (absent or 0)",
+        ELBOW + "has no limit of velocity or effort, so none is enforced; give one (absent or 0)",
+    ),
+    "no limit of effort in two joints": (
+        arm(
+            '<limit lower="-1" upper="1" velocity="1"/>',
+            extra='<link name="hand">'
+            + BODY
+            + '</link><joint name="wrist" type="prismatic"><parent link="forearm"/>'
+            '<child link="hand"/><limit lower="-1" upper="1" velocity="1"/></joint>'
+            '<link name="nail"/><joint name="glue" type="fixed"><parent link="hand"/>'
+            '<child link="nail"/><limit/></joint>',
+        ),
+        "<robot_description>:1: robot 'arm': joints 'elbow', 'wrist': each has no limit of effort, "
+        "so none is enforced; give one (absent or 0)",
     ),
     "quaternion in percent": (
         arm(LIMIT + '<origin quat_xyzw="0 0 0 100"/>'),
@@ -485,8 +498,8 @@ ODD = {
     ),
     "all limits 0": (
         arm('<limit velocity="0" effort="0"/>'),
-        ELBOW
-        + "no limit of position or velocity or effort, so none is enforced; give one (absent or 0)",
+        ELBOW + "has no limit of position or velocity or effort, so none is enforced; give one "
+        "(absent or 0)",
     ),
 }
 
