@@ -114,6 +114,9 @@ NOISES = 4.0
 BLOCKS = 6
 """Number of blocks for cross-validation."""
 
+ROUND_OFF = 1e-12
+"""Part of a sum of squares that is left of it by round-off alone."""
+
 PIECE_S = 1.0
 """Time of a piece of mixed blocks, s: longer than a reversal, shorter than most moves."""
 
@@ -377,7 +380,11 @@ def held_out_errors(grams: Array, shape: FrictionTerms, times: int = 1) -> Array
         Shape (shapes, blocks).
     """
     total = grams.sum(axis=1, keepdims=True) / times
-    solutions = _solved(np.concatenate([total, total - grams], axis=1))
+    rest = total - grams
+    squares, of_rest = (np.einsum("cbii->cbi", part) for part in (total, rest))
+    seen = of_rest > ROUND_OFF * squares  # outside a block that contains all motion nothing is
+    rest = np.where(seen[..., :, None] & seen[..., None, :], rest, 0.0)
+    solutions = _solved(np.concatenate([total, rest], axis=1))
     step = np.concatenate([-solutions[:, 1:], np.ones((*grams.shape[:2], 1))], axis=2)
     errors = np.einsum("cbi,cbij,cbj->cb", step, grams, step)
     return np.where(sensible(solutions[:, 0], shape)[:, None], errors, np.inf)

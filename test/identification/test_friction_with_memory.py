@@ -12,6 +12,8 @@ from robot_dynamics.identification import Recording, identify
 from robot_dynamics.identification.friction_terms import (
     BLOCKS,
     PIECE_S,
+    FrictionTerms,
+    held_out_errors,
     mixed_blocks,
     successive_blocks,
 )
@@ -22,6 +24,19 @@ ROBOT = read_urdf(find_robot("planar_2r"))
 NOISE = 0.2  # N m
 COULOMB = 4.0  # N m
 ENCODER = 1e-4  # rad
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_nothing_is_predicted_for_the_block_with_all_motion(seed):
+    """A joint that moved for three samples of the recording, with round-off in the sums."""
+    qd = np.random.default_rng(seed).uniform(0.1, 1.0, 3) * (1.0, -1.0, 1.0)
+    effort = 0.2 * qd + np.sign(qd)
+    samples = np.stack([np.ones(3), qd, np.sign(qd), effort], axis=1)
+    each = samples[:, :, None] * samples[:, None, :]
+    none = np.zeros((4, 4))
+    blocks = np.array([[each.sum(axis=0), none, none, *each]])  # successive ones, and mixed ones
+    errors = held_out_errors(blocks, FrictionTerms(0.01, viscous=True), 2)
+    assert errors[0, 0] == pytest.approx(np.sum(effort**2), rel=1e-9)
 
 
 def moves_with_rests(seed, count=12):
