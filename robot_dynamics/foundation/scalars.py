@@ -1,4 +1,4 @@
-"""Scalars of other packages: SymPy and CasADi symbols, intervals, Fractions.
+"""Scalars of other packages: SymPy and CasADi symbols, intervals, Fractions, Decimals.
 
 Equations are plain arithmetic on NumPy arrays of any scalar. Some scalars do not work in
 such arrays: a CasADi symbol times an array is a CasADi matrix, a SymPy symbol has no method
@@ -26,6 +26,9 @@ from robot_dynamics.errors import ArgumentError
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 NUMBERS = (int, float, complex, np.number)
+
+EXACT = ("fractions", "decimal")
+"""Modules of the standard library whose numbers are made of a float without round-off."""
 
 
 class Scalar:
@@ -98,13 +101,11 @@ class Scalar:
         return self.value
 
     def _other(self, other: Any) -> Any:
-        """Return the other operand; whole floats become int, or a Fraction beside a Fraction."""
+        """Return the other operand; floats become the exact type beside them, or int if whole."""
         other = other.value if type(other) is Scalar else other
         if isinstance(other, (float, np.floating)):
-            from fractions import Fraction  # noqa: PLC0415  # slow to import, and only symbols get here
-
-            if isinstance(self.value, Fraction):
-                return Fraction(float(other))
+            if package_of(self.value) in EXACT:  # Decimal refuses a float, a Fraction becomes one
+                return type(self.value)(float(other))
             return int(other) if float(other).is_integer() else float(other)
         return other
 
@@ -190,7 +191,7 @@ def _function(name: str, value: Any) -> Any:
     own: Callable[[], Any] | None = getattr(value, name, None)
     if callable(own):
         return own()
-    package = sys.modules[type(value).__module__.partition(".")[0]]
+    package = sys.modules[package_of(value)]
     of_package = getattr(getattr(value, "ctx", package), name, None)
     if not callable(of_package):
         raise ArgumentError(

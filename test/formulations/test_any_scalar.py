@@ -1,5 +1,6 @@
 """The same equations on the scalars of other packages: symbols, intervals, exact fractions."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -135,6 +136,14 @@ def test_fractions_stay_exact_where_nothing_turns(formulation):
     m_x, m_z = Fraction(2.5), Fraction(0.1)
     assert tau[0] in ((m_x + m_z) * third, Fraction(2.5 + 0.1) * third)
     assert tau[1] == m_z * (10 + third)
+
+
+def test_decimals_keep_more_digits_than_floats_where_nothing_turns():
+    third = Decimal(1) / 3
+    tau = inverse_dynamics(read_urdf(GANTRY), [0, third], [0, 0], [third, third])
+    # 28 digits; a float in between would be off by up to 1e-17. Mass and gravity are floats
+    m_z, g = map(Decimal.from_float, (0.1, 9.81))
+    assert abs(tau[1] - m_z * (g + third)) < Decimal("1e-26")
 
 
 def test_a_scalar_without_a_cosine_is_named(planar):
