@@ -245,6 +245,16 @@ def test_a_pose_that_a_quartic_finds_out_of_reach_says_how_far():
     assert 2.92 - reach < missed < 2.92
 
 
+def test_a_pose_that_a_slide_passes_by_says_how_far():
+    ik = InverseKinematics(SIX_JOINTS["stanford"].robot, TOOL)
+    # the slide passes the shoulder, 0.1 m above the base, at a distance of 0.1 m
+    found = ik(np.eye(3), [0.0, 0.03, 0.1])
+    assert found.q.shape == (0, 6)
+    assert found.reason.startswith("out of reach for 'joint_3': its path misses the surface")
+    missed = float(re.findall(r"by ([\d.]+) m", found.reason)[0])
+    assert missed == pytest.approx(0.07, rel=0.01)  # printed with three digits
+
+
 def test_a_pose_inside_the_cylinder_of_the_shoulder_names_it():
     ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
     found = ik(np.eye(3), [0.06, 0.0, 0.5])  # nearer to the axis of joint 1 than d_4 = 0.10915 m

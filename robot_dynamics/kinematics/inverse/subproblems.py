@@ -67,7 +67,11 @@ class Turn(NamedTuple):
 
 
 class Crossing(NamedTuple):
-    """The solutions of a c + b s = d: where a circle of radius `size` meets a line at `d`."""
+    """The solutions of an equation, which has none where `size` is below the magnitude of `d`.
+
+    Those of a c + b s = d lie where a circle of radius `size` meets a line at `d`, in the unit of
+    the equation; for a slide see `square_and_line`.
+    """
 
     solutions: tuple[Any, ...]
     size: Any
@@ -168,10 +172,17 @@ def axis_to_angle(h: Vector, k: Vector, v: Vector, m: Vector, free: Turn) -> Cro
 
 
 def square_and_line(a: Any, b: Any, d: Any, touching: float = 0.0) -> Crossing:
-    """Solve the subproblem of a slide: the displacements x with a x + b x^2 = d, b a number.
+    """Solve the subproblem of a slide: the two displacements x, m, with a x + b x^2 = d.
 
-    A radicand up to `touching`, m^2, counts as zero.
-    `size` is the radicand, m^2; if it is negative, there is no solution.
+    Args:
+        a: Coefficient of the displacement.
+        b: Coefficient of its square, a number; if it is 0, there is one solution.
+        d: Right side.
+        touching: Radicand up to which it counts as zero, m^2; see `TOUCHING`.
+
+    Returns:
+        The displacements, with the radicand, m^2, as `size` and 0 as `d`. If the radicand is
+        negative, both are the displacement nearest to a solution.
     """
     if b == 0.0:
         return Crossing((d / a,), 1.0, 0.0)

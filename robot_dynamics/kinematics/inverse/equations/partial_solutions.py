@@ -34,7 +34,8 @@ class SolutionStep(NamedTuple):
         reach: For a sphere about a joint: the squared distance in the middle and half the change
             of it with `d`.
         unit: Of `size` and `d`.
-        surface: Whether it is to meet the surface that two other joints sweep: `d` is no length.
+        surface: Whether it is to meet the surface that two other joints sweep, as a slide that has
+            two solutions is: `size` and `d` are no lengths.
     """
 
     joint: int
@@ -74,8 +75,9 @@ def branches(
     """Return the solutions of one equation, each with its step."""
     if len(found.solutions) == 1:
         return [(found.solutions[0], SolutionStep(joint, "", "", found.size, found.d))]
+    slides = not isinstance(found.solutions[0], Turn)
     return [
-        (value, SolutionStep(joint, name, sign, found.size, found.d, reach, unit))
+        (value, SolutionStep(joint, name, sign, found.size, found.d, reach, unit, slides))
         for sign, value in zip("+-", found.solutions, strict=True)
     ]
 
