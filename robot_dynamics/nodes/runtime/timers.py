@@ -13,8 +13,8 @@ from time import monotonic
 from typing import Any
 
 from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 
 
 class LoopTimer:
@@ -23,6 +23,9 @@ class LoopTimer:
     Args:
         period: Period, s of steady time.
         work: Function to call.
+
+    Attributes:
+        due: Time of the next call, s of `time.monotonic`; the first is one period from now.
     """
 
     def __init__(self, period: float, work: Callable[[], object]) -> None:
@@ -30,7 +33,10 @@ class LoopTimer:
         self.due = monotonic() + period
 
     def run_if_due(self, now: float) -> None:
-        """Run the work if it is due at `now`; skip missed periods."""
+        """Run the work if it is due at `now`, s of `time.monotonic`; skip missed periods.
+
+        An error of the work is passed on; the next call is due as if there were none.
+        """
         if now >= self.due:
             self.due += self._period * (1.0 + (now - self.due) // self._period)
             self._work()
@@ -58,7 +64,7 @@ class SlowExecutor(SingleThreadedExecutor):  # type: ignore[misc]  # rclpy is un
             while True:
                 try:
                     return super().wait_for_ready_callbacks(*args, **options)
-                except rclpy_implementation.InvalidHandle:
+                except InvalidHandle:
                     if not self.context.ok():
                         raise
         finally:
