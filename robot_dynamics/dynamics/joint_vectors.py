@@ -31,6 +31,8 @@ def joint_vector(joints: Sequence[str], robot: str, values: Mapping[str, Any]) -
     """
     for name in values:
         check_known("joint", name, f"robot '{robot}'", joints)
+    if not joints:  # NumPy stacks no empty list
+        return np.zeros(0)
     columns = [real_numbers(name, values.get(name, 0.0)) for name in joints]
     try:
         return np.stack(np.broadcast_arrays(*columns), axis=-1).astype(np.float64)
@@ -100,9 +102,9 @@ def per_joint(
 
     Raises:
         ShapeError: If there are neither one nor n numbers.
-        ArgumentError: If a number is out of range.
+        ArgumentError: If there is anything but numbers in range.
     """
-    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    array = np.atleast_1d(real_numbers(what, values)).astype(np.float64)
     if array.shape == (1,):
         array = np.repeat(array, n)
     if array.shape != (n,):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import find_robot
 
@@ -23,6 +24,12 @@ def test_many_states_by_name(arm):
     q = arm.vector(joint_1=[1.0, 2.0, 3.0], joint_2=0.5)
     np.testing.assert_array_equal(q, [[1.0, 0.5], [2.0, 0.5], [3.0, 0.5]])
     assert arm.named(q)["joint_1"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_robot_without_joints_has_an_empty_vector():
+    body = Dynamics(read_urdf('<robot name="body"><link name="base"/></robot>'))
+    assert body.vector().shape == (0,)
+    assert body.named(body.vector()) == {}
 
 
 def test_named_undoes_vector(arm):
@@ -78,3 +85,21 @@ def test_mistakes_are_named(arm):
         arm.vector(joint_1=[1, 2], joint_2=[1, 2, 3])
     with pytest.raises(ArgumentError, match=r"shape \(2,\) or \(N, 2\), got \(3,\)"):
         arm.named(np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [("high", "'high'"), ([1.0, [2.0]], r"\[1.0, \[2.0\]\]"), ([None, 2.0], r"\[None, 2.0\]")],
+)
+def test_a_setting_of_joints_that_is_no_number_is_named(values, shown):
+    with pytest.raises(ArgumentError, match=rf"^kp must hold real numbers, got {shown}$"):
+        per_joint("kp", values, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"), [(2, [2.0, 2.0]), ([3], [3.0, 3.0]), ([1, 0], [1, 0])]
+)
+def test_a_setting_is_one_number_for_all_joints_or_one_for_each(values, expected):
+    found = per_joint("kp", values, 2)
+    np.testing.assert_array_equal(found, expected)
+    assert not found.flags.writeable
