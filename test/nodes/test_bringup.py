@@ -402,6 +402,22 @@ def test_the_ghost_in_rviz_stands_on_the_frames_of_its_own_publisher():
     assert own["frame_prefix"] == f"{prefix}/"
 
 
+def test_the_ghost_stands_where_the_robot_does():
+    (node,) = [n for n in started(rviz="true") if n.executable == "static_transform_publisher"]
+    arguments = dict(zip(node.arguments[::2], node.arguments[1::2], strict=True))
+    # without --x, --roll and so on it is the identity
+    assert arguments == {"--frame-id": "base_link", "--child-frame-id": "reference/base_link"}
+
+
+def test_robots_with_equal_frame_names_have_a_tf_topic_each():
+    ours = started(rviz="true", namespace="left")
+    shows = [node for node in ours if node.package != "robot_dynamics"]
+    assert len(shows) == 4
+    for node in shows:
+        assert node.namespace == "left"
+        assert renamed(node).items() >= {"/tf": "tf", "/tf_static": "tf_static"}.items()
+
+
 def test_rviz_finds_the_meshes_of_packages_outside_its_path(monkeypatch):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/opt/ros/jazzy")
