@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.errors import ShapeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,13 @@ class When:
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """Steps to repeat, at most `most` times, while `array`, shape (1,), is positive in any lane."""
+    """Steps to repeat while `array`, shape (1,), is positive in some SIMD lane.
+
+    Args:
+        most: Largest number of repetitions.
+        array: Name of the array, which the body is to change.
+        body: See `When`.
+    """
 
     most: int
     array: str
@@ -66,7 +73,12 @@ class Normals:
 
 @dataclass(frozen=True, eq=False)
 class Remember:
-    """Store arrays of this step in the ring buffer of that name."""
+    """Store arrays of this step in a ring buffer.
+
+    Args:
+        ring: Name of the ring buffer.
+        arrays: Names of the arrays, the same ones at each step of this ring.
+    """
 
     ring: str
     arrays: tuple[str, ...]
@@ -79,7 +91,7 @@ class Recall:
     Args:
         ring: Name of the ring buffer.
         delay: Array of one double: number of steps, at most the depth of the ring less one.
-        targets: Arrays to write to, in the order of `Remember`.
+        targets: Arrays to write to, in the order of `Remember`; the last ones may be left out.
     """
 
     ring: str
@@ -104,7 +116,7 @@ class LookUp:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Record arrays, if the caller asks for a record."""
+    """Record arrays, if the caller asks for a record; not in a body, which may not run."""
 
     arrays: tuple[str, ...]
 
@@ -118,3 +130,25 @@ def nested(steps: Iterable[Any]) -> Iterator[Any]:
         yield step
         if isinstance(step, (When, Repeat)):
             yield from nested(step.body)
+
+
+def rings_of(steps: Iterable[Step], sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Return the arrays of every ring buffer, by its name.
+
+    Args:
+        steps: The steps of a loop.
+        sizes: Number of entries of every array.
+
+    Raises:
+        ShapeError: If a ring does not keep what is stored in it or read from it.
+    """
+    every = list(nested(steps))
+    rings = {step.ring: step.arrays for step in every if isinstance(step, Remember)}
+    for step in every:
+        if isinstance(step, (Remember, Recall)):
+            names = step.arrays if isinstance(step, Remember) else step.targets
+            kept = [sizes[name] for name in rings.get(step.ring, ())]
+            given = [sizes[name] for name in names]
+            if given != kept[: len(given)]:
+                raise ShapeError(f"ring '{step.ring}' keeps arrays of sizes {kept}, not {given}")
+    return rings

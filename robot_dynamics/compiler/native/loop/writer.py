@@ -28,15 +28,11 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Step,
     When,
     nested,
+    rings_of,
 )
 from robot_dynamics.compiler.native.loop.normals import normal_values
 from robot_dynamics.compiler.native.program_ir import Values, emit_body
 from robot_dynamics.compiler.native.trigonometry import arctangent, exact_functions, sine_cosine
-
-
-def rings_of(steps: Iterable[Step]) -> dict[str, tuple[str, ...]]:
-    """Return the arrays of every ring buffer, by its name."""
-    return {step.ring: step.arrays for step in nested(steps) if isinstance(step, Remember)}
 
 
 class LoopWriter:
@@ -47,6 +43,9 @@ class LoopWriter:
         steps: Steps of the loop.
         lanes: Type of doubles.
         host: The target machine.
+
+    Raises:
+        ShapeError: See `rings_of`.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class LoopWriter:
         for name, size in sizes.items():
             self.offsets[name] = at
             at += size * self.bytes
-        self.rings = rings_of(steps)
+        self.rings = rings_of(steps, sizes)
         self._shared = {s.target for s in nested(steps) if isinstance(s, LookUp) and s.shared}
         self._functions: list[str] = []
         self._recorded = 0  # bytes of the record of one step, so far
