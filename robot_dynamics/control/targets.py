@@ -68,12 +68,13 @@ NO_TARGET, POSE, TWIST = 0.0, 1.0, 2.0
 MEASURED, UNMEASURED = 1.0, 2.0
 """Values of `pressing`: a measured wrench controls the force, or none comes."""
 
-TURN: tuple[int, ...] = (3, 3)
+AXES: tuple[int, ...] = (3, 3)
+"""Shape of a rotation matrix: axes in the root link, as columns."""
 
 TARGET_ARRIVED = {
     "pose_came": Field(SCALAR, "time at which the last target pose came, s", NEVER),
     "pose_stamp": Field(SCALAR, "time of its header, s, of any clock; 0 without one"),
-    "pose_rotation": Field(TURN, "its axes"),
+    "pose_rotation": Field(AXES, "its axes"),
     "pose_position": Field((3,), "its origin, m"),
     "twist_came": Field(SCALAR, "time at which the last target twist came, s", NEVER),
     "twist_given": Field((6,), "this twist, m/s and rad/s"),
@@ -97,9 +98,9 @@ TARGET_EVENTS = {
 """Of that, what holds for one cycle."""
 
 TARGET_SETTINGS = {
-    "task_root": Field((6, 6), "L of the stiffness L L^T"),
-    "task_damping": Field((6, 6), "damping beside that of the damping ratio"),
-    "task_mobility": Field((6, 6), "inverse of the desired inertia"),
+    "task_root": Field((6, 6), "L of the stiffness L L^T, N/m and N m/rad"),
+    "task_damping": Field((6, 6), "damping beside that of the damping ratio, N s/m and N m s/rad"),
+    "task_mobility": Field((6, 6), "inverse of the desired inertia, 1/kg and 1/(kg m^2)"),
     "task_largest": Field((6,), "errors that count at most, m and rad", 1.0),
     "task_selection": Field((6,), "1 where the position is controlled"),
     "task_held": Field((6,), "0 where the end effector is free, else 1"),
@@ -110,42 +111,42 @@ TARGET_SETTINGS = {
     "task_timeout": Field(SCALAR, "age at which a measured wrench counts no more, s"),
     "task_in_frame": Field(SCALAR, "1 if the axes are those of the target, not of the root link"),
     "task_speed": Field((2,), "largest speeds of the target, m/s and rad/s", 1.0),
-    "task_acceleration": Field((2,), "largest accelerations of the target", 1.0),
-    "task_fast": Field(VECTOR, "joint speeds that a target asks for at most", np.inf),
+    "task_acceleration": Field((2,), "its largest accelerations, m/s^2 and rad/s^2", 1.0),
+    "task_fast": Field(VECTOR, "joint speeds that a target asks for at most, rad/s or m/s", np.inf),
 }
 """Settings of modes in task space."""
 
 TARGET = {
     "target_held": Field(SCALAR, "1 once there is a target"),
-    "target_rotation": Field(TURN, "axes of the target"),
+    "target_rotation": Field(AXES, "axes of the target"),
     "target_position": Field((3,), "origin of the target, m"),
     "target_twist": Field((6,), "twist of the target, m/s and rad/s"),
-    "target_acceleration": Field((6,), "its derivative in time"),
-    "posture": Field(VECTOR, "joint positions towards which the null space moves"),
-    "posture_goal": Field(VECTOR, "joint positions to which the posture moves"),
+    "target_acceleration": Field((6,), "its derivative in time, m/s^2 and rad/s^2"),
+    "posture": Field(VECTOR, "joint positions towards which the null space moves, rad or m"),
+    "posture_goal": Field(VECTOR, "joint positions to which the posture moves, rad or m"),
     "posture_taken": Field(SCALAR, "time at which the last posture that was taken came, s", NEVER),
     "along": Field(SCALAR, "1 if the target is that of the desired motion of the joints"),
     "given": Field(SCALAR, "kind of the target that was given: 0 none, 1 pose, 2 twist"),
     "given_until": Field(SCALAR, "time at which it ends, s", NEVER),
-    "goal_rotation": Field(TURN, "axes of the goal"),
+    "goal_rotation": Field(AXES, "axes of the goal"),
     "goal_position": Field((3,), "origin of the goal, m"),
-    "requested_twist": Field((6,), "twist in place of a goal"),
+    "requested_twist": Field((6,), "twist in place of a goal, m/s and rad/s"),
     "seeks": Field(SCALAR, "1 while the target moves to a goal"),
     "rests": Field(SCALAR, "1 while the target rests", 1.0),
     "reached": Field(SCALAR, "1 once the target has reached its goal"),
     "aimed": Field(SCALAR, "1 once the target moves to the pose that was given"),
     "waits": Field(SCALAR, "1 while the target waits for the end effector"),
-    "braking": Field((2,), "accelerations of the present stop; 0 without one"),
+    "braking": Field((2,), "accelerations of this stop, m/s^2 and rad/s^2; 0 without one"),
     "pose_taken": Field(SCALAR, "time at which the last pose that was taken came, s", NEVER),
     **STREAM,
     "twist_taken": Field(SCALAR, "time at which the last twist that was taken came, s", NEVER),
     "push_until": Field(SCALAR, "time at which the wrench ends, s", NEVER),
     "push_taken": Field(SCALAR, "time at which the wrench came, s", NEVER),
     "exerted": Field((6,), "wrench that the end effector exerts now, N and N m"),
-    "push_start": Field((6,), "wrench where the present ramp began"),
-    "push_goal": Field((6,), "wrench where it ends"),
+    "push_start": Field((6,), "wrench where the present ramp began, N and N m"),
+    "push_goal": Field((6,), "wrench where it ends, N and N m"),
     "push_began": Field(SCALAR, "time at which it began, s"),
-    "used_pull": Field((6,), "stiffness in the directions of motion in use"),
+    "used_pull": Field((6,), "stiffness in use in the directions of motion, N/m and N m/rad"),
     "used_axis": Field((3,), "free axis in use"),
     "dropped": Field(SCALAR, "twists that have ended by themselves, in motion"),
     "pressing": Field(SCALAR, "1 if a measured wrench controls a force, 2 if none comes, else 0"),
@@ -287,7 +288,8 @@ def _behind(x: Any, share: float) -> Array:
 def _leaves(x: Any, rotation: Array, twist: Array) -> Any:
     """Return whether a twist takes the target on from an end effector that is too far behind.
 
-    One that leads back to it in other directions may leave it slightly in this one.
+    One that leads back to it in other directions may leave it slightly in this one. Any multiple of
+    the twist gives the same answer; the difference of two poses, m and rad, is one.
     """
     behind = _behind(x, LEAD)
     along = (twist.reshape(2, 3) @ axes_of_task(x, rotation)).ravel()
