@@ -78,6 +78,17 @@ BARE = """<robot name="bare"><link name="base"/><link name="a"/><link name="b"/>
 <axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="5"/></joint></robot>"""
 
 
+def test_info_shows_friction_with_its_units_where_a_joint_has_some(capsys, tmp_path):
+    path = tmp_path / "bare.urdf"
+    text = BARE.replace("<limit", '<dynamics damping="0.5" friction="0.2"/><limit')
+    path.write_text(text.replace('"j2" type="revolute"', '"j2" type="prismatic"'))
+    joints, _ = run(capsys, "info", str(path))[1].split("Denavit-Hartenberg", 1)
+    assert row(joints, "j1")[-2:] == ["0.5 N m s/rad", "0.2 N m"]
+    assert row(joints, "j2")[-2:] == ["0.5 N s/m", "0.2 N"]
+    path.write_text(BARE)
+    assert "friction" not in run(capsys, "info", str(path))[1]
+
+
 def test_info_says_of_a_missing_limit_once(capsys, tmp_path):
     path = tmp_path / "loose.urdf"
     path.write_text(find_robot("planar_2r").read_text().replace('effort="500"', ""))

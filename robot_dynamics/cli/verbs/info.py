@@ -52,8 +52,9 @@ from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
 from robot_dynamics.viewer.estimated_inertia import DENSITY, with_estimated_inertias
 
-RUBBING = ("damping", "friction")
-"""Fields of a joint that are shown if one of the robot has them."""
+RUBBING = {"damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}
+"""Fields of a joint that are shown if one of the robot has them, with their units where it rotates
+and where it slides."""
 
 ESTIMATED = "efforts of them may be off by a half; identify the arm before you rely on them"
 
@@ -208,7 +209,7 @@ def joint_table(robot: Robot) -> TextTable:
             f"{_number(limits.effort)} {joint_unit(joint, 'effort')}"
             if np.isfinite(limits.effort)
             else "no limit",
-            *(f"{getattr(joint, name):g}" for name in rubbing),
+            *(f"{getattr(joint, x):g} {RUBBING[x][not joint.type.rotates]}" for x in rubbing),
         )
     return table
 
