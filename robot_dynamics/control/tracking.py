@@ -25,6 +25,7 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.status import Status
 from robot_dynamics.control.task import Task
+from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.trajectory import State
 
@@ -69,8 +70,12 @@ class Tracking:
     Args:
         model: The arm and its gains.
         settings: Mode and limits.
-        limit: Largest effort, shape (n,), N m or N; by default that of the URDF.
+        limit: Largest effort, shape (n,) or one number, N m or N; by default that of the URDF.
         task: Of the modes in task space: its end effector follows that of the motion.
+
+    Raises:
+        ShapeError: If there are neither one nor n limits.
+        ArgumentError: If a limit is negative or NaN, or a mode in task space gets no task.
     """
 
     def __init__(
@@ -80,6 +85,8 @@ class Tracking:
         limit: Array | None = None,
         task: Task | None = None,
     ) -> None:
+        if limit is not None:
+            limit = per_joint("limit", limit, model.dynamics.robot.dof, may_be_infinite=True)
         self._controller = Controller(model, settings, task)
         self._task, self._mode = task, ALL_MODES[settings.mode]
         if limit is not None:
@@ -106,7 +113,8 @@ class Tracking:
             desired: Desired state.
             measured: Measured state.
             dt: Time since the last cycle, s.
-            tau: Efforts of the model for the desired state; by default the step computes them.
+            tau: Efforts of the model for the desired state, shape (n,), N m or N; by default the
+                step computes them.
         """
         controller = self._controller
         model, x = controller.model, controller.fields_to_write()
