@@ -32,7 +32,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.numbers import SPACES, counted, number_from
 from robot_dynamics.robot import Robot, read_urdf, urdf_text
 from robot_dynamics.robot.catalogue import located
-from robot_dynamics.robot.units import joint_unit
+from robot_dynamics.robot.joint_units import joint_unit
 from robot_dynamics.robot.urdf.document import ESTIMATES
 from robot_dynamics.robot.urdf.reader import OPEN_CHAIN
 

@@ -17,7 +17,7 @@ from robot_dynamics.foundation.numbers import counted
 from robot_dynamics.foundation.pictures import new_figure
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.units import joint_unit
+from robot_dynamics.robot.joint_units import joint_unit
 from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:  # matplotlib comes with the extra `cli`

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.joint_units import joint_unit
 from robot_dynamics.robot.kinematic_tree import Joint, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
-from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.spatial import Pose, skew
 
 HEAVY_KG = 2000.0

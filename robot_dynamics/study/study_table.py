@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
-from robot_dynamics.robot.units import joint_unit
+from robot_dynamics.robot.joint_units import joint_unit
 from robot_dynamics.study.plan import StudyPlan, names_of
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk, Columns

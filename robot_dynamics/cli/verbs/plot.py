@@ -22,7 +22,7 @@ from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.pictures import new_figure, with_gaps
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.units import joint_unit
+from robot_dynamics.robot.joint_units import joint_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

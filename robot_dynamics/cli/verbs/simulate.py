@@ -60,8 +60,8 @@ from robot_dynamics.foundation.names import identifier
 from robot_dynamics.foundation.text_tables import TextTable
 from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.joint_units import joint_unit
 from robot_dynamics.robot.kinematic_tree import JointElasticity
-from robot_dynamics.robot.units import joint_unit
 from robot_dynamics.simulation import (
     ControlFunction,
     ElasticController,
