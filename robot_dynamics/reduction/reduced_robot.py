@@ -82,6 +82,9 @@ def reduce_to_solve(
         reduced: Result of `reduce`, which serves unless it loses digits of accelerations.
         search: As of `reduce`.
         progress: As of `reduce`.
+
+    Returns:
+        `reduced`, or another reduction that keeps the digits.
     """
     change = change_of(merge_fixed(robot), reduced, accelerations=True)
     if change <= HARMLESS:
