@@ -115,7 +115,10 @@ def parameter_vector(
         elif name == INTERFACES:
             kinds = PARAMETERS[name].choices
             if not isinstance(value, (list, tuple)) or not set(map(str, value)) <= set(kinds):
-                raise ArgumentError(f"{name}: {value} is not allowed; give some of {kinds}")
+                some = ", ".join(kinds)
+                raise ArgumentError(
+                    f"{name}: {value} is not allowed; give a list of some of {some}"
+                )
             for kind in kinds[:2]:
                 views[f"takes_{kind}"][:] = kind in value
         else:
@@ -126,18 +129,27 @@ def parameter_vector(
 def allowed(name: str, parameter: Parameter, value: Any) -> Array:
     """Return a value as numbers, of any shape.
 
+    Args:
+        name: Name for the message, with that of the joint.
+        parameter: Its kind, choices and range.
+        value: What a parameter file holds: a number, a text, true or false, or a list of these.
+
     Raises:
         ArgumentError: If the parameter may not have it.
     """
     given = tuple(value) if isinstance(value, list) else value
     entries = given if isinstance(given, tuple) else (given,)
+    is_bool, is_text = parameter.type == "bool", bool(parameter.choices)
     try:
-        if parameter.words and not all(isinstance(x, (str, bool)) for x in entries):
+        # To Python true is the number 1, which would be the second of the choices
+        if not all(
+            (isinstance(x, bool), isinstance(x, str)) == (is_bool, is_text) for x in entries
+        ):
             raise TypeError
         numbers = np.asarray(parameter.number(given), dtype=np.float64)
     except (TypeError, ValueError):
-        words = ", ".join(parameter.words)
-        what = f"choose among {words}" if words else "give a number"
+        what = f"choose among {', '.join(parameter.choices)}" if is_text else "give a number"
+        what = "give false or true, without quotes" if is_bool else what
         raise ArgumentError(f"{name}: {value} is not allowed; {what}") from None
     size = parameter.length or 1
     if numbers.size != size:

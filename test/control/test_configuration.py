@@ -87,6 +87,25 @@ def verdict(added, **given):
     return False, configured.noticed(vector)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("mode", True, "choose among feedforward, pd, "),
+        ("mode", 1, "choose among feedforward, pd, "),
+        ("compensate_gravity", "true", "give false or true, without quotes"),
+        ("compensate_gravity", 1, "give false or true, without quotes"),
+        ("gains.joint_1.p", True, "give a number"),
+        ("gains.joint_1.p", "100", "give a number"),
+        ("command_interfaces", "effort", "give a list of some of position, velocity, effort"),
+        ("command_interfaces", ["force"], "give a list of some of position, velocity, effort"),
+    ],
+)
+def test_a_value_of_another_kind_is_not_taken_for_a_number(configuration, name, value, remedy):
+    with pytest.raises(ArgumentError) as refusal:
+        parameter_vector(configuration.parameters, ["joint_1", "joint_2"], {name: value})
+    assert str(refusal.value).startswith(f"{name}: {value} is not allowed; {remedy}")
+
+
 DRIVES = {"feedback": "drive", "drive.joint_1.kp": 50.0, "drive.joint_2.kp": 20.0}
 
 
