@@ -44,7 +44,7 @@ from robot_dynamics.robot.catalogue import located
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.endpoint import end_effector_by_rule
-from robot_dynamics.robot.joint_units import joint_unit
+from robot_dynamics.robot.joint_units import UNITS, joint_unit
 from robot_dynamics.robot.plausibility import inertialess_joints, limit_warnings
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.document import ESTIMATES
@@ -52,7 +52,7 @@ from robot_dynamics.robot.urdf.ros2_control import Hardware, read_hardware
 from robot_dynamics.statics.gravity_capacity import overloaded_joints
 from robot_dynamics.viewer.estimated_inertia import DENSITY, with_estimated_inertias
 
-RUBBING = {"damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}
+RUBBING = {"damping": ("N m s/rad", "N s/m"), "friction": UNITS["effort"]}
 """Fields of a joint that are shown if one of the robot has them, with their units where it rotates
 and where it slides."""
 
