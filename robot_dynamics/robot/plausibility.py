@@ -186,7 +186,10 @@ def limit_faults(joint: Joint, mass: float) -> Iterator[str]:
 def limit_warnings(robot: Robot) -> Iterator[str]:
     """Yield a warning about each implausible limit; the reader names those that are missing."""
     bodies = outward_bodies(robot)
+    found: dict[str, list[str]] = {}
     for joint in robot.moving_joints:
         if joint.mimic is None and not joint.part_of:
             for fault in limit_faults(joint, bodies[robot.link_index(joint.child)].mass):
-                yield f"joint '{joint.name}': {fault}"
+                found.setdefault(fault, []).append(f"'{joint.name}'")
+    for fault, names in found.items():
+        yield f"joint{'s' * (len(names) > 1)} {', '.join(names)}: {fault}"

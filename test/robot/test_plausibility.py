@@ -52,7 +52,12 @@ def test_a_warning_names_the_joint(changed, sentence):
     assert found.startswith(sentence)
 
 
-def chain(count, massless=(), mimic=""):
+def test_joints_with_the_same_fault_share_a_warning():
+    (found,) = limit_warnings(chain(3, velocity=100.0))
+    assert found.startswith("joints 'joint_1', 'joint_2', 'joint_3': velocity limit 100 rad/s is a")
+
+
+def chain(count, massless=(), mimic="", velocity=1.0):
     """Links that revolute joints move, one after the other about x and y in turn."""
     links = ['<link name="link_0"/>']
     for k in range(1, count + 1):
@@ -62,7 +67,7 @@ def chain(count, massless=(), mimic=""):
             f'<link name="link_{k}"/>' if k in massless else body,
             f'<joint name="joint_{k}" type="revolute"><parent link="link_{k - 1}"/><child '
             f'link="link_{k}"/><origin xyz="0 0 0.2"/><axis xyz="{axis}"/>{mimic if k > 1 else ""}'
-            '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>',
+            f'<limit lower="-1" upper="1" velocity="{velocity}" effort="1"/></joint>',
         ]
     return read_urdf(f'<robot name="chain">{"".join(links)}</robot>', require_inertia=False)
 

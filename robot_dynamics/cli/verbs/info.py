@@ -119,7 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     still = inertialess_joints(robot)
     if not still:
         found += overloaded_joints(robot)
-    kernels = () if still or (robot.dof > MOST_JOINTS and not arguments.count) else COUNTED
+    many = len(robot.moving_joints) > MOST_JOINTS and not arguments.count
+    kernels = () if still or many else COUNTED
     if kernels:
         say("counting operations")
     if arguments.json:
