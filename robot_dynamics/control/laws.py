@@ -199,17 +199,6 @@ class ControlLaw:
     feedback: bool = True
     in_task_space: bool = False
 
-    def adds_pd(self, model: Model) -> bool:
-        """Return whether PD joint by joint is added; `inertia_weighted` feedback replaces it.
-
-        Args:
-            model: Model of the arm.
-
-        Returns:
-            True if PD acts.
-        """
-        return self.by_joint and not (model.inertia_weighted and self.equations is feedforward)
-
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
         """Compute the efforts of the law without an integral part.
 
@@ -222,7 +211,7 @@ class ControlLaw:
             Efforts, shape (n,), N m or N, not limited.
         """
         tau = self.equations(model, reference, measured)
-        if not self.adds_pd(model):
+        if not self.by_joint or (model.inertia_weighted and self.equations is feedforward):
             return tau
         reference = reference._replace(tau=tau)
         return pd_feedforward(reference, measured, model.gains, model.continuous)

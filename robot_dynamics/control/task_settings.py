@@ -414,8 +414,7 @@ class EndEffectorMobility:
         """Return the `ReturnNumbers`; see `settings`."""
         root, most = settings.root, []
         for part in (slice(3), slice(3, 6)):
-            squares = np.linalg.eigvalsh(root[:, part].T @ self.mobilities @ root[:, part])
-            used = min(float(np.sqrt(max(squares.max(), 1e-12))), fastest)
+            used = min(self._fastest(root[:, part]), fastest)
             most.append(min(max(SHARED * fastest / used, 1.0), MOST_DAMPING))
         return np.array(ReturnNumbers(*settings.speed, *most))
 
@@ -436,6 +435,8 @@ class EndEffectorMobility:
 
     def fastest_mode(self, stiffness: Array) -> float:
         """Return the largest natural frequency of the end effector under a stiffness, rad/s."""
-        root = _root_of(stiffness)
+        return self._fastest(_root_of(stiffness))
+
+    def _fastest(self, root: Array) -> float:
         squares = np.linalg.eigvalsh(root.T @ self.mobilities @ root)
         return float(np.sqrt(max(squares.max(), 1e-12)))
