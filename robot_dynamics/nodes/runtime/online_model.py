@@ -275,32 +275,19 @@ class OnlineModel:
 
     def _with_terms(self, base: Model) -> Model:
         """Return the model with the terms of the parameters; the same object if it has them."""
-        parameters = self._node.parameters
-        friction = self._friction if parameters.compensate_friction else None
-        width, moving = parameters.friction_width, parameters.compensate_velocity_terms
-        rotors = self._drives.rotor_inertia
-        if not parameters.compensate_rotor_inertia:
-            rotors = np.zeros(len(rotors))
-        before = np.zeros(len(rotors)) if base.rotor_inertia is None else base.rotor_inertia
-        same = friction is base.friction and width == base.friction_width
-        same = same and moving == base.velocity_terms
-        springs, known = self._drives.elasticity, base.elasticity
-        if not np.isfinite(springs.stiffness).any():
-            same = same and known is None
-        else:
-            same = same and known is not None and np.array_equal(springs, known)
-        same = same and parameters.encoders == base.encoders
-        if same and np.array_equal(rotors, before):
-            return base
-        return replace(
-            base,
-            friction=friction,
-            friction_width=width,
-            velocity_terms=moving,
-            elasticity=springs,
-            encoders=parameters.encoders,
-            rotor_inertia=rotors if rotors.any() else None,
-        )
+        parameters, springs = self._node.parameters, self._drives.elasticity
+        rotors = parameters.compensate_rotor_inertia * self._drives.rotor_inertia
+        terms: dict[str, Any] = {
+            "friction": self._friction if parameters.compensate_friction else None,
+            "friction_width": parameters.friction_width,
+            "velocity_terms": parameters.compensate_velocity_terms,
+            "elasticity": springs,
+            "encoders": parameters.encoders,
+            "rotor_inertia": rotors if rotors.any() else None,
+        }
+        known = {**terms, "elasticity": springs if np.isfinite(springs.stiffness).any() else None}
+        same = all(_same(getattr(base, name), value) for name, value in known.items())
+        return base if same else replace(base, **terms)
 
     def _change_drives(self) -> None:
         self.change_terms()
@@ -430,3 +417,7 @@ class OnlineModel:
 
 def _com_and_inertia(payload: Any) -> tuple[Array, Array]:
     return np.array(payload.com), inertia_matrix(payload.inertia)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
