@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from arms import renaud_6r
 from oracles import (
     all_but_longest,
-    characteristic_examples,
     distinct_examples,
     example_robot,
     examples,
@@ -92,7 +91,7 @@ def efficient_torque_rank(robot):
 SMALL = [path for path in distinct_examples() if example_robot(path).dof <= 8]
 
 
-@pytest.mark.parametrize("path", examples(characteristic_examples(), SMALL))
+@pytest.mark.parametrize("path", examples([x for x in SMALL if example_robot(x).dof < 6], SMALL))
 def test_their_number_is_the_rank_of_the_torque_regressor_for_examples(path):
     robot = example_robot(path)
     assert len(base_parameters(robot)) == torque_rank(robot)

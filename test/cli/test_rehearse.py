@@ -90,6 +90,7 @@ def test_random_faults_leave_an_arm_within_its_bounds(robot, capsys):
         assert rows[kind]["worst"] < 0.15, kind
 
 
+@pytest.mark.thorough
 def test_a_scenario_is_repeated_alone_as_it_was_among_others_and_recorded(capsys, tmp_path):
     sweep = FaultSweep(read_urdf(find_robot("planar_2r")))
     outcome, run = sweep.run(3, 250.0), tmp_path / "run.mcap"

@@ -14,6 +14,7 @@ def robot(request):
     return Robot(request.param)
 
 
+@pytest.mark.thorough
 def test_simd_lanes_step_as_native_kernels_do(robot):
     agreement = Agreement(robot)
     found = agreement.run(range(16), 1500)["lanes"]

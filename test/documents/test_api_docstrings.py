@@ -14,6 +14,8 @@ from robot_dynamics import errors
 
 griffe = pytest.importorskip("griffe", reason="griffe comes with mkdocstrings")
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 HOOKS = (ROOT / "docs" / "site_hooks.py").read_text(encoding="utf-8")
 PAGES = re.findall(r'^    "(robot_dynamics[\w.]*)",', HOOKS, re.M)

@@ -17,6 +17,9 @@ RUNNABLE = (
     *("guarantees", "identification", "index", "kernels", "kinematics", "moving-bases"),
     *("own-robot", "studies", "task-space"),
 )
+SLOW = ("dh-table-1", "array-libraries-2", "identification", "moving-bases", "studies", "elastic")
+"""Blocks that take up to a second or two; the first ones of a reader are others."""
+
 OF_DEVELOPERS = ("extending",)
 """Pages whose code imports more than the API."""
 
@@ -42,7 +45,14 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize("name", [x for x in BLOCKS if x.rpartition("-")[0] in RUNNABLE])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(x, marks=pytest.mark.thorough if x.startswith(SLOW) else ())
+        for x in BLOCKS
+        if x.rpartition("-")[0] in RUNNABLE
+    ],
+)
 def test_a_block_of_python_runs_alone_and_prints(name, capsys, tmp_path, monkeypatch):
     text = BLOCKS[name]
     if set(re.findall(r'find_robot\("(\w+)"\)', text)) - SHIPPED and example_folder() is None:

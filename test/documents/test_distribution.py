@@ -70,6 +70,7 @@ def test_the_package_imports_nothing_that_its_wheel_lacks():
     assert [str(f) for f in files if outside.search(f.read_text(encoding="utf-8"))] == []
 
 
+@pytest.mark.thorough
 def test_the_package_index_shows_links_that_lead_to_files(source, distribution):
     shown = (distribution / "PKG-INFO").read_text(encoding="utf-8")
     home = re.search(r"^Project-URL: Source, (\S+)$", shown, re.M).group(1)

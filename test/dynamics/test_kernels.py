@@ -79,8 +79,8 @@ def kernels_of(robot, formulation, *, solves=True):
 def every_kernel():
     """Examples and formulations; the default one takes each robot as it is, so it sees more."""
     few = [path for path in characteristic_examples() if has_few_joints(path, most=9)]
-    arms = [path for path in few if example_robot(path).dof < 7]
-    two = [path for path in arms if example_robot(path).dof in (2, 5)]
+    few = [path for path in few if example_robot(path).dof in (2, 3, 5, 8)]  # 8: legs; a gripper
+    two = [path for path in few if example_robot(path).dof in (2, 5)]
     shorter = list(filter(has_few_joints, arranged_examples()))
     for formulation in FORMULATIONS:
         default = formulation == DEFAULT_FORMULATION

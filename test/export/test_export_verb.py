@@ -221,6 +221,7 @@ def transmission(joint, reduction):
 <mechanicalReduction>{reduction}</mechanicalReduction></actuator></transmission>"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("written", "expected"),
     [

@@ -115,7 +115,7 @@ def test_arms_of_few_joints_return_to_their_poses(name):
     assert apart(robot, ik, found, q).max() < SAME
 
 
-@pytest.mark.parametrize("name", INNER)
+@pytest.mark.parametrize("name", first(list(INNER)[:2], INNER))
 def test_an_inner_wrist_has_no_solutions_but_those_found(name):
     """Newton's method from 3000 starts finds no other one."""
     arm, rng = INNER[name], np.random.default_rng(6)

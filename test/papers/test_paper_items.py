@@ -13,10 +13,17 @@ from robot_dynamics.papers.items.item import ROUND_OFF, row
 
 ITEMS = [(name, item) for name in PUBLICATIONS for item in publication(name).items.values()]
 NAMES = [f"{name} {item.name}" for name, item in ITEMS]
+SLOW = ("gupta section-4", "lee section-3")  # a second each
 INDEX = (Path(__file__).parents[2] / "docs" / "publications.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "item"), ITEMS, ids=NAMES)
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        pytest.param(name, item, marks=pytest.mark.thorough if long in SLOW else (), id=long)
+        for long, (name, item) in zip(NAMES, ITEMS, strict=True)
+    ],
+)
 def test_what_is_printed_and_ours_agree(name, item):
     rows = list(item.rows())
     assert rows

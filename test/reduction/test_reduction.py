@@ -314,6 +314,7 @@ def test_renauds_arm_takes_less_than_he_found_by_hand():
     assert ours.additions < 115
 
 
+@pytest.mark.thorough
 def test_progress_goes_from_the_first_step_to_the_last():
     _, steps = searched_again()
     assert all(a[0] <= b[0] for a, b in itertools.pairwise(steps))
