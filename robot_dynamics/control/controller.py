@@ -228,6 +228,7 @@ class Controller:
         else:
             kernels = kernels_of(self.model, task.end_effector, task.settings.projector)
         if self._run is None or self._run.kernels is not kernels:
+            kernels.prepare(())  # here, not in the first cycle of a loop
             run = RunningStep(kernels)
             if self._run is not None:
                 run.go_on_from(self._run)
