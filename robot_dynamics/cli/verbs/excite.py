@@ -104,15 +104,16 @@ def run(arguments: argparse.Namespace) -> int:
                 "trials": found.trials,
                 "condition": found.condition,
                 "first_condition": found.first_condition,
+                "gain": found.gain,
                 "stopped": found.stopped,
             }
         )
         return 0
-    print(
-        f"{found.trials} motions tried{', stopped' if found.stopped else ''}; condition number "
-        f"{found.condition:.1f} (the first had {found.first_condition:.1f})\n"
-        f"wrote {arguments.output}"
-    )
+    tried = f"{found.trials} motions tried{', stopped' if found.stopped else ''}"
+    print(f"{tried}; condition number {found.condition:.1f}")
+    if np.isfinite(found.gain):
+        print(f"errors of parameters: {found.gain:.2f} times smaller than by the first motion")
+    print(f"wrote {arguments.output}")
     print(_how_to_run(arguments))
     return 0
 

@@ -55,6 +55,8 @@ class Excitation:
         motion: Waypoints, at rest at both ends.
         condition: Condition number of the weighted columns, each scaled to length one.
         first_condition: Of the first motion that was tried.
+        gain: Standard deviations of the parameters by the first motion, over those by this one
+            (geometric mean); infinite if the first was not possible.
         trials: Motions that were tried.
         stopped: Whether it was stopped before all trials.
     """
@@ -62,6 +64,7 @@ class Excitation:
     motion: Waypoints
     condition: float
     first_condition: float
+    gain: float
     trials: int
     stopped: bool
 
@@ -129,7 +132,8 @@ def excite(
     time = np.linspace(0.0, duration, round(duration * rate) + 1)
     states = search.family.states(best.x, time, best.scale)
     motion = Waypoints(robot.joint_names, time, states.q, states.qd, states.qdd)
-    return Excitation(motion, best.condition, search.first, done, stopped)
+    gain = search.first.deviation / best.deviation
+    return Excitation(motion, best.condition, search.first.condition, gain, done, stopped)
 
 
 def _movable_effort(robot: Robot) -> Array:
@@ -181,6 +185,7 @@ class _Trial:
     scale: float
     merit: float
     condition: float
+    deviation: float
 
 
 class _Search:
@@ -190,7 +195,7 @@ class _Search:
         self, dynamics: Dynamics, family: Family, criterion: str, surroundings: Surroundings
     ) -> None:
         self.dynamics, self.family, self.criterion = dynamics, family, criterion
-        self.surroundings, self.first = surroundings, np.inf
+        self.surroundings = surroundings
         self.limit = usable_effort(dynamics.robot)
         self.friction = Friction.of(dynamics.robot)
         self.base = np.array([b.value for b in self.dynamics.base_parameters])
@@ -200,8 +205,8 @@ class _Search:
         self, trials: int, random: np.random.Generator, progress: Progress | None
     ) -> tuple[_Trial, int, bool]:
         """Return the best trial, the number of trials, and whether the search was stopped."""
-        best = self._try(random.normal(size=self.family.size))
-        self.first, step, done = best.condition, 0.3, 1
+        self.first = best = self._try(random.normal(size=self.family.size))
+        step, done = 0.3, 1
         try:
             for done in range(2, trials + 1):
                 if done < FIRST * trials:
@@ -231,13 +236,13 @@ class _Search:
             effort = Y @ self.base + self.friction.smooth(states.qd, REVERSAL)
             if (np.abs(effort) > self.limit).any():
                 continue
-            merit, condition = self._shown(Y, states)
+            merit, condition, deviation = self._shown(Y, states)
             if merit <= least or self.surroundings.violation(states.q) <= 0.0:
-                return _Trial(x, scale, merit, condition)
-        return _Trial(x, 0.0, -np.inf, np.inf)
+                return _Trial(x, scale, merit, condition, deviation)
+        return _Trial(x, 0.0, -np.inf, np.inf, np.inf)
 
-    def _shown(self, Y: Array, states: State) -> tuple[float, float]:
-        """Return merit and condition number of a motion."""
+    def _shown(self, Y: Array, states: State) -> tuple[float, float, float]:
+        """Return merit and condition number of a motion, and the mean deviation by it."""
         n = Y.shape[1]
         speed = self.family.bounds.velocity
         tau = np.sqrt(np.mean((Y @ self.base) ** 2, axis=0))
@@ -246,13 +251,12 @@ class _Search:
         A = A.reshape(-1, Y.shape[2] + 2 * n)
         length = np.linalg.norm(A, axis=0)
         if not length.all():
-            return -np.inf, np.inf
+            return -np.inf, np.inf, np.inf
         values = np.linalg.eigvalsh((A / length).T @ (A / length))
         condition = float(np.sqrt(values[-1] / max(values[0], 1e-30)))
-        if self.criterion == "condition":
-            return -condition, condition
         information = np.log(np.maximum(values, 1e-30)).sum() + 2.0 * np.log(length).sum()
-        return float(information), condition
+        merit = -condition if self.criterion == "condition" else float(information)
+        return merit, condition, float(np.exp(-0.5 * information / len(length)))
 
     def _friction(self, states: State, speed: Array) -> Array:
         N, n = states.qd.shape

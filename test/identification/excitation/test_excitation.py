@@ -90,6 +90,12 @@ def test_searching_for_the_condition_number_lowers_it():
     assert result.trials == 60 and not result.stopped
 
 
+def test_searching_by_the_determinant_lowers_the_errors_of_the_parameters():
+    one, some, more = (excite(ROBOT, 10.0, trials=trials).gain for trials in (1, 20, 60))
+    assert one == 1.0  # the first motion itself
+    assert 1.0 < some <= more
+
+
 def test_links_stay_in_the_box():
     box = ((-0.8, -0.8, -0.2), (0.8, 0.8, 1.1))
     motion = found("fourier", box=box).motion
