@@ -77,7 +77,6 @@ def enabled(viewer):
     wait_for(lambda: not viewer._enabled, "motion that is disabled")
 
 
-@pytest.mark.thorough
 def test_page_shows_the_mass_factor_of_the_simulated_robot_from_the_start(nodes, viewer):
     slider = viewer._controls.mass_error
     wait_for(lambda: slider.value == 15.0, "the mass factor that the simulator has had before")
