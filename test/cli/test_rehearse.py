@@ -191,6 +191,7 @@ def test_what_a_robot_adds_itself_is_left_out_of_controller_and_arm(tmp_path, ca
     assert all(row["worst"] < 0.1 for row in still)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("added", first([False], [True, False]))
 def test_an_arm_moves_by_its_velocities_as_its_robot_compensates_them(monkeypatch, added):
     monkeypatch.setattr(fault_sweep, "MASS_ERROR", 0.0)

@@ -72,6 +72,7 @@ def test_an_arm_of_wrong_masses_comes_to_rest_with_efforts_up_to_two_cycles_late
         assert last < (REST if mode == "feedforward" else max(0.7 * before, REST))
 
 
+@pytest.mark.thorough
 def test_a_fast_loop_uses_the_gains_of_the_joints_where_they_hold_wrong_masses_better():
     by_joint = {
         name: [rate for rate, model in default_models(arm_named(name), 20.0).items()

@@ -56,7 +56,7 @@ def test_the_efforts_of_a_law_have_the_motion_of_the_base(mode):
     assert found == pytest.approx(expected, abs=ROUND_OFF)
 
 
-@pytest.mark.parametrize("motion", ["sine:x:0.05:1", "sine:ry:0.2:1"])
+@pytest.mark.parametrize("motion", first(["sine:ry:0.2:1"], ["sine:x:0.05:1", "sine:ry:0.2:1"]))
 def test_an_imu_beside_the_origin_takes_most_of_the_error_by_a_shaking_base_away(motion):
     arm, base = read_urdf(find_robot("planar_2r")), read_base_motion(motion)
     dynamics, place, period = Dynamics(arm), np.array([0.1, 0.0, 0.2]), 0.002

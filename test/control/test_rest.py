@@ -83,7 +83,9 @@ class NoisyBench(Bench):
 
 
 @pytest.mark.parametrize("milliseconds", first([4], [1, 4, 10]))
-@pytest.mark.parametrize(("position", "velocity"), [(0.0, 0.005), (1e-4, 0.01), (3e-4, 0.02)])
+@pytest.mark.parametrize(
+    ("position", "velocity"), first([(3e-4, 0.02)], [(0.0, 0.005), (1e-4, 0.01), (3e-4, 0.02)])
+)
 def test_an_arm_comes_to_rest_under_the_noise_of_its_states(
     model, position, velocity, milliseconds
 ):

@@ -99,6 +99,7 @@ def test_it_writes_a_library_and_says_how_to_use_it(tmp_path, capsys):
     )
 
 
+@pytest.mark.thorough
 @needs_compiler
 def test_a_failed_compilation_and_a_missing_compiler_keep_what_was_there(
     tmp_path, capsys, monkeypatch

@@ -123,6 +123,7 @@ def test_joints_2_and_3_carry_most_of_the_gravity_load(motion):
     assert np.min(load[:, [1, 2]]) > np.max(load[:, [0, 3, 4, 5]])
 
 
+@pytest.mark.thorough
 def test_actuators_do_as_much_work_as_the_energy_grows(motion):
     # the arm starts and ends at rest in one pose but for a full turn of joint 4 and so gains none
     t = np.linspace(0.0, CIRCLE_TIME_S, 901)

@@ -54,7 +54,8 @@ def test_a_ur10_fits_held_out_data_better_than_by_plain_least_squares_in_every_j
     assert error.mean() < 0.9 * np.mean(PLAIN_UR10)
 
 
-@pytest.mark.parametrize("name", ["ur10", pytest.param("fer", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["ur10", "fer"])
 def test_bodies_that_exist_fit_as_well_as_any_to_within_three_tenths_of_a_percent(name):
     _, found, last = split(name)
     motion = signals(last, found.cutoff)

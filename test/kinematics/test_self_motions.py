@@ -62,9 +62,7 @@ def travelled(dynamics, frame, q, joint, sense):
     return abs(x[joint] - q[joint])
 
 
-@pytest.mark.parametrize(
-    "name", first(["wrist axes in line", "four parallel axes", "wrist on axis 2"], ARMS)
-)
+@pytest.mark.parametrize("name", first(["wrist axes in line"], ARMS))
 def test_a_self_motion_names_its_joint_and_how_far_it_goes(name):
     arm, special, at, named = ARMS[name]
     ik, dynamics = InverseKinematics(arm.robot, arm.frame), Dynamics(arm.robot)

@@ -14,6 +14,7 @@ def test_no_steps_and_a_negative_rate_are_refused():
             simulate_circle(puma_type_arm(), **wrong)
 
 
+@pytest.mark.thorough
 def test_a_motion_that_topples_is_returned_up_to_its_divergence(caplog):
     motion = simulate_circle(puma_type_arm("physical"), rate=0.0, steps=90)
     assert len(motion.t) == len(motion.q) == len(motion.qd) < 91

@@ -96,6 +96,7 @@ def test_saturated_efforts_are_named_and_do_not_count():
     assert error < 0.1 * np.sqrt(np.mean(true.tau[:, 1] ** 2))
 
 
+@pytest.mark.thorough
 def test_a_limit_of_the_urdf_that_efforts_go_beyond_is_not_believed():
     joints = tuple(
         replace(joint, limits=replace(joint.limits, effort=5.0)) for joint in ARM.urdf.joints

@@ -32,6 +32,7 @@ def test_gains_that_fit_the_springs_do_not_oscillate():
     assert (found.swing < 1e-3).all()
 
 
+@pytest.mark.thorough
 def test_parameters_of_elastic_joints_put_the_arm_on_springs():
     values = {
         "rotor.joint_1.inertia": 0.04,

@@ -101,6 +101,7 @@ def test_a_motion_whose_efforts_overflow_is_refused_by_joint_and_time(planar):
         with_effort(interpolate(fast), lambda state: state.qd**2)
 
 
+@pytest.mark.thorough
 def test_efforts_that_grow_without_bound_are_resampled_in_time(planar):
     """Each split leaves most of the line on one side: a second, not an hour."""
     slow = Waypoints(planar.joint_names, [0.0, 100.0], [[0.0, 0.0], [1.0, 1.0]])
