@@ -45,8 +45,10 @@ test test-thorough test-kilted: export ROBOT_DYNAMICS_CODE_LEVEL = 0
 test: $(VENV)/.test $(VENV)/.interfaces
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
+# Twice as many random examples, too
+test-thorough: export HYPOTHESIS_PROFILE = thorough
 test-thorough: $(VENV)/.test $(VENV)/.interfaces
-	$(BIN)/python -m pytest $(WORKERS) -m thorough $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(WORKERS) -m "thorough or hypothesis" $(PYTEST_ARGS)
 
 KILTED := $(VENV)/kilted
 KILTED_TESTS ?= test/nodes test/recordings/test_recorder_node.py test/test_launch.py test/test_moveit_client.py

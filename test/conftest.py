@@ -18,7 +18,8 @@ from ros_system import free_domain
 
 # Seeded, so that a failure on one machine is a failure on every machine; no deadline, because a
 # compiled kernel takes its time on first use. HYPOTHESIS_PROFILE=search looks for new examples.
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=10)
+settings.register_profile("thorough", settings.get_profile("repeatable"), max_examples=20)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
