@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -163,8 +164,12 @@ def pytest_xdist_make_scheduler(config, log):
             found = (name for name, paths in WAITING.items() if name and nodeid.startswith(paths))
             return next(found, None) or super()._split_scope(nodeid)
 
+        @cached_property
+        def _mixed(self):
+            return any(not _waits(scope) for scope in self.workqueue)  # asked for at the start
+
         def _computes(self, node):
-            return int(node.gateway.id.removeprefix("gw")) % 2 == 1
+            return self._mixed and int(node.gateway.id.removeprefix("gw")) % 2 == 1
 
         def _next(self, node):
             """Return what a worker is to run next, groups first; None where its half is done."""
