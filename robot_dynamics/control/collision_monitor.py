@@ -67,10 +67,10 @@ class CollisionMonitor:
                 return found
             found.model = model
         elif found is None:
-            found = self._controller = Controller(model, Settings(collision=collision))
+            settings = Settings(collision=collision)
+            found = self._controller = Controller(model, settings, stages=STAGES)
         else:
             found.change(model, Settings(collision=collision))
-        found.run_of_step.kernels.prepare((), STAGES)
         return found
 
     def feed(

@@ -6,7 +6,7 @@ It decides nothing: every decision is in the stages of `step`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -98,6 +98,7 @@ class Controller:
         model: The arm and its gains.
         settings: Behaviour.
         task: Of the modes in task space; by default there are none.
+        stages: Stages that are evaluated, which are compiled here; by default all.
 
     Examples:
         >>> import numpy as np
@@ -114,9 +115,14 @@ class Controller:
     """
 
     def __init__(
-        self, model: Model, settings: Settings | None = None, task: Task | None = None
+        self,
+        model: Model,
+        settings: Settings | None = None,
+        task: Task | None = None,
+        *,
+        stages: Collection[str] = (),
     ) -> None:
-        self._settings, self.task = settings or Settings(), task
+        self._settings, self.task, self._stages = settings or Settings(), task, stages
         self._check_task()
         self.joint_names = model.dynamics.robot.joint_names
         self._model: Model | None = None
@@ -228,7 +234,7 @@ class Controller:
         else:
             kernels = kernels_of(self.model, task.end_effector, task.settings.projector)
         if self._run is None or self._run.kernels is not kernels:
-            kernels.prepare(())  # here, not in the first cycle of a loop
+            kernels.prepare((), self._stages)  # here, not in the first cycle of a loop
             run = RunningStep(kernels)
             if self._run is not None:
                 run.go_on_from(self._run)
