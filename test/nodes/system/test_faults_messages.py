@@ -145,7 +145,12 @@ def test_a_robot_that_loses_and_delays_its_states_follows_with_a_bounded_error(a
     received = len(relay.true)
     # Gains of single joints see the fast poles of coupled joints, and delays make those unstable;
     # computed torque takes the coupling out
-    assert peer.set_parameter("controller_node", "mode", "computed_torque").successful
+    usual = {
+        name: peer.get_parameter("controller_node", name) for name in ("mode", "state_timeout")
+    }
+    # A second without a processor, on a busy machine, is no fault to find here
+    asked = {"mode": "computed_torque", "state_timeout": 1.0}
+    assert peer.set_parameters("controller_node", asked).successful
     assert peer.set_parameters("simulator_node", {"loss": 0.1, "delay": 0.02}).successful
     try:
         wait_for(lambda: len(relay.true) > received + RATE / 2, "joint_states")
@@ -159,7 +164,7 @@ def test_a_robot_that_loses_and_delays_its_states_follows_with_a_bounded_error(a
         assert np.abs(q - expected(t)).max() < 0.05
     finally:
         assert peer.set_parameters("simulator_node", {"loss": 0.0, "delay": 0.0}).successful
-        assert peer.set_parameter("controller_node", "mode", "feedforward").successful
+        assert peer.set_parameters("controller_node", usual).successful
 
 
 @pytest.mark.thorough
