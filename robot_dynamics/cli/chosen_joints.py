@@ -15,7 +15,7 @@ from robot_dynamics.foundation.numbers import SPACES
 from robot_dynamics.foundation.user_files import number
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import TOOL0, default_end_effector
-from robot_dynamics.robot.joint_units import unit_of
+from robot_dynamics.robot.joint_units import joint_unit
 from robot_dynamics.trajectory.motions import middle_pose
 
 logger = logging.getLogger(__name__)
@@ -136,12 +136,12 @@ def lock_positions(text: str | None, robot: Robot) -> dict[str, float]:
         name: number(f"--lock: {name}", value, ArgumentError)
         for name, value in name_pairs("--lock", text or "").items()
     }
-    for i, joint in enumerate(robot.independent_joints):
+    for joint in robot.independent_joints:
         q, (low, high) = positions.get(joint.name), (joint.limits.lower, joint.limits.upper)
         if q is not None and math.isfinite(q) and not low <= q <= high:
             logger.warning(
                 "--lock: joint '%s' at %g is outside its limits, %.4g to %.4g %s",
-                *(joint.name, q, low, high, unit_of(robot, i, "position")),
+                *(joint.name, q, low, high, joint_unit(joint, "position")),
             )
     return positions
 
