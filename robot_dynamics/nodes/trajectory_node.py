@@ -394,7 +394,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
 
     @property
     def _awaited(self) -> str:
-        """What a motion waits for; empty if it can be sent."""
+        """Return what a motion waits for; empty if it can be sent."""
         if self._followers:
             controller, why = self.parameters.controller, self._unfollowed
             return why and f"{controller} to follow references: {why}"

@@ -63,7 +63,7 @@ class EchoingArm:
             )
 
     def _keeps_up(self):
-        """Whether the node publishes at the pace of the clock, or not at all for long."""
+        """Return whether the node publishes at the pace of the clock, or not at all for long."""
         count = len(self.references)
         self._waited = 0 if count > self._count else self._waited + 1
         self._count = count

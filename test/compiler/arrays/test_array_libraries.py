@@ -1,4 +1,4 @@
-"""What is true of the functions of every array library that is installed."""
+"""Properties of functions in array libraries, tested with each one that is installed."""
 
 import json
 import os

@@ -75,7 +75,7 @@ def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(sy
         return np.array(references[-1].position)
 
     def at_rest():
-        """Whether the last 50 references are the same: a busy node ends motions late."""
+        """Return whether the last 50 references are equal: a busy node ends motions late."""
         last = [msg.position for msg in references[-50:]]
         return len(last) == 50 and all(position == last[0] for position in last)
 
